@@ -183,3 +183,44 @@ fn a_minor_without_watch_list_rejects_send_initial_events() {
     assert_eq!(code(33), 422);
     assert_eq!(code(36), 200);
 }
+
+/// A token of a list in pages.
+fn token(revision: i64, start: &str) -> String {
+    use base64::Engine as _;
+    let token = json!({ "v": "meta.k8s.io/v1", "rv": revision, "start": start }).to_string();
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(token)
+}
+
+#[test]
+fn a_forged_token_continues_within_its_list_or_is_rejected() {
+    let mut server = server(36);
+    for (namespace, name) in [("n", "a"), ("n", "b"), ("m", "z")] {
+        let space = json!({ "metadata": { "name": namespace } });
+        let _ = ask(&mut server, &Write::create(&resources::NAMESPACES, space));
+        let map = json!({ "metadata": { "name": name, "namespace": namespace }, "data": { "v": "1" } });
+        ask(&mut server, &Write::create(&resources::CONFIG_MAPS, map)).unwrap();
+    }
+    let own = "/api/v1/namespaces/n/configmaps?continue=";
+    let all = "/api/v1/configmaps?fieldSelector=metadata.namespace!=kube-system&continue=";
+    let future = i64::try_from(server.revision()).unwrap() + 1;
+    for (list, revision, start, code, shown) in [
+        (own, -1, "a", 200, "a=1 b=1"),
+        (own, -1, "a\u{0}", 200, "b=1"),
+        (own, -1, "/b", 200, "b=1"),
+        (own, -1, "n/a", 200, ""),
+        (own, -1, "m/z", 200, ""),
+        (all, -1, "m/z\u{0}", 200, "a=1 b=1"),
+        (all, -1, "n/b", 200, "b=1"),
+        (all, -1, "n", 200, "a=1 b=1"),
+        (own, -1, "../m/z", 400, ""),
+        (all, -1, "../../secrets/n/a", 400, ""),
+        (own, -1, "a/", 400, ""),
+        (own, 0, "a", 400, ""),
+        (own, future, "a", 504, ""),
+    ] {
+        let (got, items, _) = page_of(&mut server, &format!("{list}{}", token(revision, start)));
+        assert_eq!((got, items.as_str()), (code, shown), "{list} {revision} {start:?}");
+    }
+    let (_, _, next) = page_of(&mut server, "/api/v1/namespaces/n/configmaps?limit=1");
+    assert_eq!(next, token(i64::try_from(server.revision()).unwrap(), "a\u{0}"), "as a real server has it");
+}

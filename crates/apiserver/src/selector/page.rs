@@ -5,7 +5,7 @@ use base64::{DecodeError, Engine as _};
 use serde_json::{Value, json};
 
 use crate::gotext::json_syntax::syntax_error;
-use crate::gotext::quote;
+use crate::gotext::{json_type, quote};
 use crate::profile::since;
 use crate::status::{Outcome, Refused};
 
@@ -14,7 +14,7 @@ use crate::status::{Outcome, Refused};
 pub(crate) struct Continue {
     /// The revision of the first page; `None` continues with the current objects.
     pub(crate) revision: Option<u64>,
-    /// The key of the last object returned.
+    /// The key at which it continues, without the prefix of the list: after the last object returned.
     pub(crate) start: String,
 }
 
@@ -24,9 +24,8 @@ const VERSION: &str = "meta.k8s.io/v1";
 impl Continue {
     /// The token: JSON in base64url without padding.
     pub(crate) fn token(&self) -> String {
-        let start = format!("{}\u{0}", self.start);
         let revision = self.revision.map_or_else(|| json!(-1), |revision| json!(revision));
-        URL_SAFE_NO_PAD.encode(json!({ "v": VERSION, "rv": revision, "start": start }).to_string())
+        URL_SAFE_NO_PAD.encode(json!({ "v": VERSION, "rv": revision, "start": self.start }).to_string())
     }
 
     /// Parses a token; `None` if the text is empty.
@@ -42,13 +41,14 @@ impl Continue {
         })?;
         let value: Value = serde_json::from_slice(&bytes)
             .map_err(|error| invalid(syntax_error(&bytes).unwrap_or_else(|| error.to_string())))?;
-        let version = value["v"].as_str().unwrap_or_default();
+        let token = TokenFields::decode(&value).map_err(invalid)?;
+        let version = token.version;
         if version != VERSION {
             let shown = if minor < since::PLAIN_TOKEN_VERSION { quote(version) } else { version.to_owned() };
             return Err(invalid(format!("server does not recognize this encoded version {shown}")));
         }
-        let key = value["start"].as_str().unwrap_or_default();
-        let revision = match value["rv"].as_i64().unwrap_or_default() {
+        let key = token.start;
+        let revision = match token.revision {
             0 => {
                 return Err(invalid(format!("incorrect encoded start resourceVersion (version {VERSION})")));
             }
@@ -57,11 +57,51 @@ impl Continue {
         if key.is_empty() {
             return Err(invalid(format!("encoded start key empty (version {VERSION})")));
         }
-        if !is_clean(key.strip_prefix('/').unwrap_or(key)) {
+        let start = key.strip_prefix('/').unwrap_or(key);
+        if !is_clean(start) {
             return Err(invalid(key.to_owned()));
         }
-        let start = key.trim_start_matches('/').trim_end_matches('\u{0}').to_owned();
-        Ok(Some(Self { revision, start }))
+        Ok(Some(Self { revision, start: start.to_owned() }))
+    }
+}
+
+/// The fields of a token. Missing ones are zero, as in Go.
+struct TokenFields<'a> {
+    version: &'a str,
+    revision: i64,
+    start: &'a str,
+}
+
+impl<'a> TokenFields<'a> {
+    /// Decodes a token.
+    ///
+    /// # Errors
+    /// The message of Go's JSON decoder about a wrong type.
+    fn decode(value: &'a Value) -> Result<Self, String> {
+        if !value.is_object() && !value.is_null() {
+            let found = json_type(value);
+            return Err(format!(
+                "json: cannot unmarshal {found} into Go value of type storage.continueToken"
+            ));
+        }
+        let wrong = |found: &str, field: &str, expected: &str| {
+            format!(
+                "json: cannot unmarshal {found} into Go struct field continueToken.{field} of type {expected}"
+            )
+        };
+        let text = |field: &str| match &value[field] {
+            Value::Null => Ok(""),
+            Value::String(text) => Ok(text.as_str()),
+            other => Err(wrong(json_type(other), field, "string")),
+        };
+        let revision = match &value["rv"] {
+            Value::Null => 0,
+            Value::Number(number) => {
+                number.as_i64().ok_or_else(|| wrong(&format!("number {number}"), "rv", "int64"))?
+            }
+            other => return Err(wrong(json_type(other), "rv", "int64")),
+        };
+        Ok(Self { version: text("v")?, revision, start: text("start")? })
     }
 }
 
@@ -86,7 +126,7 @@ mod tests {
     #[test]
     fn a_token_round_trips() {
         for revision in [Some(356), None] {
-            let page = Continue { revision, start: "ns/name".into() };
+            let page = Continue { revision, start: "ns/name\u{0}".into() };
             assert_eq!(Continue::parse(&page.token(), 36).unwrap(), Some(page));
         }
     }
@@ -105,9 +145,50 @@ mod tests {
                 "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
             ),
             (encoded(r#"{"v":"meta.k8s.io/v1","rv":1}"#), "encoded start key empty (version meta.k8s.io/v1)"),
+            (encoded("null"), "server does not recognize this encoded version "),
+            (encoded("[]"), "json: cannot unmarshal array into Go value of type storage.continueToken"),
+            (
+                encoded(r#"{"v":1}"#),
+                "json: cannot unmarshal number into Go struct field continueToken.v of type string",
+            ),
+            (
+                encoded(r#"{"v":"meta.k8s.io/v1","rv":"1","start":"a"}"#),
+                "json: cannot unmarshal string into Go struct field continueToken.rv of type int64",
+            ),
+            (
+                encoded(r#"{"v":"meta.k8s.io/v1","rv":1.5,"start":"a"}"#),
+                "json: cannot unmarshal number 1.5 into Go struct field continueToken.rv of type int64",
+            ),
         ] {
             let refused = Continue::parse(&token, 36).unwrap_err();
             assert_eq!(refused.message, format!("invalid continue token: continue key is not valid: {why}"));
+        }
+    }
+
+    #[test]
+    fn a_start_key_does_not_leave_its_list() {
+        for (start, parsed) in [
+            ("a", Some("a")),
+            ("/a/b\u{0}", Some("a/b\u{0}")),
+            ("../a", None),
+            ("a/../../b", None),
+            ("a/..", None),
+            ("./a", None),
+            ("//a", None),
+            ("a//b", None),
+            ("a/", None),
+            ("..", None),
+        ] {
+            let token = json!({ "v": VERSION, "rv": 1, "start": start }).to_string();
+            let found = Continue::parse(&URL_SAFE_NO_PAD.encode(token), 36);
+            match parsed {
+                Some(expected) => assert_eq!(found.unwrap().unwrap().start, expected),
+                None => {
+                    let refused = found.unwrap_err();
+                    let expected = format!("invalid continue token: continue key is not valid: {start}");
+                    assert_eq!((refused.code, &*refused.message), (400, &*expected));
+                }
+            }
         }
     }
 }

@@ -34,12 +34,12 @@ pub(super) struct Listed<'a> {
 }
 
 impl<'a> Listed<'a> {
-    /// Takes the first matching objects, and describes how to continue. A limit of 0 is none.
+    /// Takes the first matching objects of a list in a namespace or in all, and describes how to continue. A limit of 0 is none.
     fn take(
         objects: Vec<Named<'a>>,
         limit: usize,
         selector: &Selector,
-        is_custom: bool,
+        call: &Call<'_>,
         revision: u64,
     ) -> Self {
         let mut rest = objects.into_iter();
@@ -49,12 +49,12 @@ impl<'a> Listed<'a> {
         // A list also continues if none of the other objects matches.
         let remaining = rest.count();
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
-        if is_custom {
+        if call.kind.custom.is_some() {
             metadata["continue"] = json!("");
         }
-        if let Some(((namespace, name), _)) = taken.last().filter(|_| remaining > 0) {
-            metadata["continue"] =
-                json!(Continue { revision: Some(revision), start: storage_key(namespace, name) }.token());
+        if let Some((last, _)) = taken.last().filter(|_| remaining > 0) {
+            let start = start_after(&call.path.namespace, *last);
+            metadata["continue"] = json!(Continue { revision: Some(revision), start }.token());
             if selector.is_everything() {
                 metadata["remainingItemCount"] = json!(remaining);
             }
@@ -103,6 +103,11 @@ impl ApiServer {
         let requested = self.requested_version(call)?;
         // A real server serves version 0 from its cache, which ignores the limit.
         let limit = if requested == Some(0) { 0 } else { limit };
+        let future =
+            page.as_ref().and_then(|page| page.revision).filter(|asked| *asked > self.store.revision());
+        if let Some(asked) = future {
+            return Err(Refused::too_large_version(asked, self.store.revision()).without_retry());
+        }
         let past = match (&page, requested) {
             (Some(page), _) => page.revision,
             (None, Some(requested)) if requested > 0 && is_exact(query, limit) => Some(requested),
@@ -119,10 +124,12 @@ impl ApiServer {
             (None, None) => (self.current_objects(call, selector.name()), None),
         };
         objects.sort_by(|(left, _), (right, _)| by_storage_key(*left, *right));
-        let after = page.as_ref().map(|page| page.start.split_once('/').unwrap_or(("", &page.start)));
-        objects.retain(|(key, _)| after.is_none_or(|after| by_storage_key(*key, after).is_gt()));
+        if let Some(page) = &page {
+            let namespace = &*call.path.namespace;
+            objects.retain(|(key, _)| key_in_list(namespace, *key).cmp(page.start.bytes()).is_ge());
+        }
         let revision = past.unwrap_or(self.store.table_revision(call.kind.table));
-        Ok(Listed::take(objects, limit, selector, call.kind.custom.is_some(), revision))
+        Ok(Listed::take(objects, limit, selector, call, revision))
     }
 
     /// Parses the requested resource version, and rejects one in the future.
@@ -210,13 +217,18 @@ fn is_exact(query: &Query, limit: usize) -> bool {
 
 /// Compares by `namespace/name`, as etcd does. This differs from comparing namespaces first: `a-b/x` comes before `a/x`.
 fn by_storage_key(left: (&str, &str), right: (&str, &str)) -> Ordering {
-    fn key<'a>((namespace, name): (&'a str, &'a str)) -> impl Iterator<Item = u8> + 'a {
-        namespace.bytes().chain([b'/']).chain(name.bytes())
-    }
-    if left.0 == right.0 { left.1.cmp(right.1) } else { key(left).cmp(key(right)) }
+    if left.0 == right.0 { left.1.cmp(right.1) } else { key_in_list("", left).cmp(key_in_list("", right)) }
 }
 
-/// The storage key of an object within its kind, for continue tokens.
-fn storage_key(namespace: &str, name: &str) -> String {
-    if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") }
+/// The storage key of an object without the prefix of a list in a namespace, or in all.
+fn key_in_list<'a>(list: &str, (namespace, name): (&'a str, &'a str)) -> impl Iterator<Item = u8> + 'a {
+    let (namespace, separator) =
+        if namespace.is_empty() || !list.is_empty() { ("", None) } else { (namespace, Some(b'/')) };
+    namespace.bytes().chain(separator).chain(name.bytes())
+}
+
+/// The first key after that of an object, without the prefix of a list in a namespace, or in all.
+fn start_after(list: &str, (namespace, name): (&str, &str)) -> String {
+    let namespace = if namespace.is_empty() || !list.is_empty() { "" } else { &format!("{namespace}/") };
+    format!("{namespace}{name}\u{0}")
 }
