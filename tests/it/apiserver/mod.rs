@@ -2,6 +2,7 @@
 //! server.
 
 mod access;
+mod api_services;
 pub(crate) mod apply;
 mod client;
 mod clock_skew;

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::resources::Entry;
-use super::{Group, entries, groups, kinds};
+use super::{Group, entries, kinds};
 use crate::kinds::catalog::Catalog;
 use crate::profile::since;
 
 /// The document of `/api` (the core group) or `/apis` (all other groups), in a version of
 /// `apidiscovery.k8s.io`.
-pub(crate) fn document(catalog: &Catalog, core: bool, version: &str) -> Value {
-    let groups = groups(catalog).into_iter().filter(|group| group.name.is_empty() == core);
-    let items: Vec<Value> = groups.map(|group| item(catalog, &group)).collect();
+pub(crate) fn document(catalog: &Catalog, groups: &[Group], core: bool, version: &str) -> Value {
+    let groups = groups.iter().filter(|group| group.name.is_empty() == core);
+    let items: Vec<Value> = groups.map(|group| item(catalog, group)).collect();
     json!({
         "kind": "APIGroupDiscoveryList",
         "apiVersion": format!("apidiscovery.k8s.io/{version}"),
@@ -28,6 +28,10 @@ fn item(catalog: &Catalog, group: &Group) -> Value {
             let kinds = kinds(catalog, &group.name, version);
             let resources: Vec<Value> =
                 kinds.filter_map(|kind| resource(&entries(kind, catalog.minor()))).collect();
+            if resources.is_empty() {
+                // Another server has it, which does not answer.
+                return json!({ "version": version, "freshness": "Stale" });
+            }
             json!({ "version": version, "resources": resources, "freshness": "Current" })
         })
         .collect();

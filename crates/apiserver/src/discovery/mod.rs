@@ -3,12 +3,14 @@
 mod aggregated;
 mod groups;
 mod resources;
+mod services;
 
 use serde_json::{Value, json};
 
 pub(crate) use aggregated::document as aggregated;
 pub(crate) use groups::{Group, groups, is_builtin_group, sorted_versions};
 pub(crate) use resources::{Entry, entries};
+pub(crate) use services::{all_groups, is_delegated};
 
 use super::kinds::Kind;
 use super::kinds::catalog::Catalog;
@@ -22,16 +24,15 @@ pub(crate) fn versions() -> Value {
 }
 
 /// The document of `/apis`.
-pub(crate) fn group_list(catalog: &Catalog) -> Value {
-    let groups: Vec<Value> =
-        groups(catalog).iter().filter(|group| !group.name.is_empty()).map(group_entry).collect();
+pub(crate) fn group_list(groups: &[Group]) -> Value {
+    let groups: Vec<Value> = groups.iter().filter(|group| !group.name.is_empty()).map(group_entry).collect();
     json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
 }
 
 /// The document of `/apis/GROUP`.
-pub(crate) fn group(catalog: &Catalog, name: &str) -> Outcome<Value> {
-    let found = groups(catalog).into_iter().find(|group| group.name == name && !name.is_empty());
-    let mut entry = group_entry(&found.ok_or_else(Refused::unknown_path)?);
+pub(crate) fn group(groups: &[Group], name: &str) -> Outcome<Value> {
+    let found = groups.iter().find(|group| group.name == name && !name.is_empty());
+    let mut entry = group_entry(found.ok_or_else(Refused::unknown_path)?);
     entry["kind"] = json!("APIGroup");
     entry["apiVersion"] = json!("v1");
     Ok(entry)

@@ -48,7 +48,7 @@ impl Paths {
     }
 
     /// The document at a path, for GET requests.
-    fn document(&self, request: &Request<'_>, path: &str) -> Option<Reply> {
+    pub(crate) fn document(&self, request: &Request<'_>, path: &str) -> Option<Reply> {
         only_get(request).ok()?;
         let bytes = self.documents.get(path)?.clone().into();
         let body = ReplyBody::Bytes { content_type: "application/json", bytes };
@@ -109,8 +109,8 @@ impl Served<'_> {
                 health::answer(probe, &check.join("/"), &request.query, self.store.stalled())
             }
             ["apis"] if is_exact => self.discovery_root(request, "apis"),
-            ["apis"] => document(request, discovery::group_list(self.catalog)),
-            ["apis", group] => document(request, discovery::group(self.catalog, group)?),
+            ["apis"] => document(request, discovery::group_list(&self.groups())),
+            ["apis", group] => document(request, discovery::group(&self.groups(), group)?),
             ["apis", group, version] if !self.catalog.is_builtin(group) => {
                 document(request, discovery::resource_list(self.catalog, group, version)?)
             }
@@ -173,17 +173,24 @@ impl Served<'_> {
         let Some((media, version, content_type)) =
             AGGREGATED.into_iter().find(|(media, version, _)| Some((*media, *version)) == wanted)
         else {
-            let body = if core { discovery::versions() } else { discovery::group_list(self.catalog) };
+            let body = if core { discovery::versions() } else { discovery::group_list(&self.groups()) };
             return document(request, body);
         };
         let stamp = (self.definitions.1, self.profile.minor);
-        let catalog = self.catalog;
-        let document = self.documents.get(stamp, &format!("{root} {content_type}"), || {
-            media.encode(&GoOrder::object(&discovery::aggregated(catalog, core, version)))
+        let (catalog, groups) = (self.catalog, self.groups());
+        // Groups of other servers come and go without a new definition.
+        let key = format!("{root} {content_type} {groups:?}");
+        let document = self.documents.get(stamp, &key, || {
+            media.encode(&GoOrder::object(&discovery::aggregated(catalog, &groups, core, version)))
         });
         let mut reply = document.reply(content_type, &request.if_none_match);
         reply.headers.push(("cache-control", "public".to_owned()));
         Ok(reply)
+    }
+
+    /// The groups of this server and of others.
+    fn groups(&self) -> Vec<discovery::Group> {
+        discovery::all_groups(self.catalog, self.store)
     }
 
     /// All paths (`/`).

@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use windtunnel_core::clock::Time;
 
+use super::discovery;
 use super::kinds::Kind;
 use super::reply::{Reply, warnings};
 use super::request::{Method, Request, ResourcePath, Target};
@@ -156,6 +157,9 @@ impl ApiServer {
     /// Finds the destination of a request. Without access, a path of the server itself is answered with the rejection.
     fn route<'a>(&mut self, request: &'a Request<'a>, access: &mut Outcome<()>, now: Time) -> Route<'a> {
         let path = match &request.target {
+            Target::Path(path) if access.is_ok() && self.is_delegated_path(request, path) => {
+                return Route::Answered(Reply::text(503, "service unavailable"));
+            }
             Target::Path(path) => {
                 let access = std::mem::replace(access, Ok(()));
                 let answer = access.and_then(|()| self.path(request, path, now));
@@ -165,11 +169,27 @@ impl ApiServer {
         };
         match self.catalog.resolve(path) {
             Ok(kind) => Route::Kind(kind, path),
+            Err(_)
+                if access.is_ok()
+                    && discovery::is_delegated(&self.catalog, &self.store, &path.group, &path.version) =>
+            {
+                Route::Answered(Reply::text(503, "service unavailable"))
+            }
             Err(missing) => {
                 let missing = std::mem::replace(access, Ok(())).err().unwrap_or(missing);
                 Route::Answered(self.paths.document_or_error(request, path, &missing))
             }
         }
+    }
+
+    /// Whether a path is below a group and version of another server, and this one has no document for it.
+    fn is_delegated_path(&self, request: &Request<'_>, path: &str) -> bool {
+        let mut parts = path.trim_matches('/').splitn(4, '/');
+        let (Some("apis"), Some(group), Some(version)) = (parts.next(), parts.next(), parts.next()) else {
+            return false;
+        };
+        discovery::is_delegated(&self.catalog, &self.store, group, version)
+            && self.paths.document(request, path).is_none()
     }
 
     /// The revision whose state a read of the cache shows, if a fault shows the client the past.

@@ -177,6 +177,14 @@ impl Reply {
         }
     }
 
+    /// A text with the line break and the headers of Go's `http.Error`.
+    pub(crate) fn text(code: u16, message: &str) -> Self {
+        let content_type = "text/plain; charset=utf-8";
+        let bytes = Bytes::from(format!("{message}\n"));
+        let reply = Self::new(code, ReplyBody::Bytes { content_type, bytes });
+        Self { headers: vec![("x-content-type-options", "nosniff".to_owned())], ..reply }
+    }
+
     pub(crate) fn object(code: u16, object: Stored) -> Self {
         Self::new(code, ReplyBody::Object(object))
     }
