@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "The cluster is one of `windtunnel serve`, `replay` or `run --serve`. It counts requests from its start.
 A record has the users of the programs of its scenario, with the roles that they have at the end of the run.
-The verbs that a server checks beside requests, such as `bind` and `impersonate`, never count as unused.
+The permissions that the server checks beside those of requests count as well, such as `bind`, or `approve` on `signers`.
 
 Examples:
   windtunnel rbac --kubeconfig wind.kubeconfig

@@ -25,10 +25,14 @@ impl Access {
         if self.allows_everything(request.user) {
             return Ok(());
         }
-        self.check_attributes(objects, request.user, &Attributes::from_request(request))
+        let asked = Attributes::from_request(request);
+        if self.allows(objects, request.user, &asked) {
+            return Ok(());
+        }
+        Err(self.forbidden(objects, request.user, &asked))
     }
 
-    /// Checks whether a user may do one thing.
+    /// Checks a permission that a request needs beside its own.
     ///
     /// # Errors
     /// 403 if no authorizer allows it.
@@ -38,15 +42,27 @@ impl Access {
         who: &Identity,
         asked: &Attributes<'_>,
     ) -> Outcome<()> {
-        if self.may(objects, who, asked) {
-            return Ok(());
-        }
-        let decision = self.decide(objects, &who.user, &who.all_groups().collect::<Vec<_>>(), asked);
-        Err(asked.forbidden(&who.user, &decision.reason))
+        let allowed = self.allows(objects, who, asked);
+        self.usage.add_check(who, asked, allowed);
+        if allowed { Ok(()) } else { Err(self.forbidden(objects, who, asked)) }
     }
 
-    /// Whether a user may do one thing.
+    /// The error about a permission that no authorizer gives.
+    fn forbidden(&mut self, objects: Objects<'_>, who: &Identity, asked: &Attributes<'_>) -> Refused {
+        let decision = self.decide(objects, &who.user, &who.all_groups().collect::<Vec<_>>(), asked);
+        asked.forbidden(&who.user, &decision.reason)
+    }
+
+    /// Whether a user has a permission with which a request needs no other one.
     pub(crate) fn may(&mut self, objects: Objects<'_>, who: &Identity, asked: &Attributes<'_>) -> bool {
+        let allowed = self.allows(objects, who, asked);
+        if allowed {
+            self.usage.add_check(who, asked, true);
+        }
+        allowed
+    }
+
+    fn allows(&mut self, objects: Objects<'_>, who: &Identity, asked: &Attributes<'_>) -> bool {
         if self.allows_everything(who) {
             return true;
         }

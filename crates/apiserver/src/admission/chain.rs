@@ -314,6 +314,7 @@ impl ApiServer {
             user: request.user,
             old: attributes.old,
         };
+        access.usage.begin_plugin();
         let mut cluster = PluginCluster {
             objects: Objects { catalog, store },
             access,
@@ -324,6 +325,10 @@ impl ApiServer {
             minor: profile.minor,
             now: *now,
         };
-        act(&mut **plugin, &request, &mut cluster)
+        let admitted = act(&mut **plugin, &request, &mut cluster);
+        if let Err(Rejection::Forbidden(_) | Rejection::ForbiddenBecause(..)) = &admitted {
+            cluster.access.usage.count_lacked();
+        }
+        admitted
     }
 }

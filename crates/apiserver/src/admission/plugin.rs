@@ -62,7 +62,11 @@ impl AdmittingCluster for PluginCluster<'_> {
             name: permission.name.into(),
             ..AccessAttributes::default()
         };
-        self.access.may(self.objects, user, &asked)
+        let allowed = self.access.may(self.objects, user, &asked);
+        if !allowed {
+            self.access.usage.note_lacked(user, &asked);
+        }
+        allowed
     }
 
     fn draw_name_suffix(&mut self, resource: &Resource, prefix: &str) -> String {

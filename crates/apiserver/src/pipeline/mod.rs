@@ -76,6 +76,7 @@ impl ApiServer {
     /// Advances a request to its reply, or to the next calls of webhooks. The attempt belongs to the request, and is empty at
     /// first.
     pub fn advance(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
+        self.access.usage.begin_checks(request, attempt.is_new());
         let mut step = match &request.impersonate {
             None => self.advance_as(request, now, attempt),
             Some(wanted) => match self.impersonated(request, wanted) {

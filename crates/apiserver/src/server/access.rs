@@ -156,7 +156,7 @@ impl ApiServer {
 
     /// The requests so far, since they are counted.
     pub fn request_counts(&self) -> Vec<RequestCount> {
-        self.access.usage.all().collect()
+        self.access.usage.all()
     }
 
     /// The requests of each user, and how much of its rights they used.

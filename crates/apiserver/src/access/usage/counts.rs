@@ -1,7 +1,10 @@
-//! Counts the requests of each user, by verb and resource.
+//! Counts the requests of each user, by verb and resource, and the permissions that the server checked beside them.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use windtunnel_core::Identity;
 
 use crate::access::attributes::Attributes;
 use crate::request::{Request, Via};
@@ -13,7 +16,7 @@ const LIMIT: usize = 20_000;
 /// Separates the parts of a key. No name contains it.
 const SEPARATOR: char = '\u{1f}';
 
-/// How often a user asked for one thing.
+/// How often a user asked for one thing, by a request or by one that needed it as well.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestCount {
@@ -60,11 +63,46 @@ enum Scope {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counts {
     scope: Scope,
+    requests: Tally,
+    checks: SharedChecks,
+}
+
+/// Numbers by user, verb and resource.
+#[derive(Debug, Clone, Default)]
+struct Tally {
     /// The groups of each user at its first request.
     users: BTreeMap<String, Vec<String>>,
-    requests: BTreeMap<String, Count>,
-    /// Space for the key of a request.
+    counts: BTreeMap<String, Count>,
+    /// Space for a key.
     key: String,
+}
+
+/// Checks behind a lock: expressions of policies, which share the server, check permissions as well.
+#[derive(Debug, Default)]
+struct SharedChecks(Mutex<Checks>);
+
+impl SharedChecks {
+    fn lock(&self) -> MutexGuard<'_, Checks> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clone for SharedChecks {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.lock().clone()))
+    }
+}
+
+/// The permissions that requests needed beside their own, such as `bind` or `approve`.
+#[derive(Debug, Clone, Default)]
+struct Checks {
+    /// Whether those of the current request count.
+    is_counted: bool,
+    tally: Tally,
+    /// Those of the current request, which each count once however often admission checks them.
+    of_request: BTreeSet<String>,
+    /// A permission that the current plug-in asked for and its user lacks: the user and the key.
+    lacked: Option<(Identity, String)>,
 }
 
 impl Counts {
@@ -88,43 +126,113 @@ impl Counts {
 
     /// Counts a request.
     pub(crate) fn add(&mut self, request: &Request<'_>, allowed: bool) {
-        if !self.counts(request.via) {
-            return;
+        if self.counts(request.via) {
+            self.requests.write_key(request.user, &Attributes::from_request(request));
+            self.requests.count(request.user, allowed);
         }
-        let (who, asked) = (request.user, Attributes::from_request(request));
-        let keeps_name = self.requests.len() < LIMIT;
-        self.write_key(&who.user, &asked, if keeps_name { &asked.name } else { "" });
-        let is_known = self.requests.contains_key(&self.key);
-        if !is_known && self.requests.len() < 2 * LIMIT {
-            self.requests.insert(self.key.clone(), Count::default());
+    }
+
+    /// Begins to count the permissions that a request needs beside its own. It `is_new` unless webhooks have answered.
+    pub(crate) fn begin_checks(&self, request: &Request<'_>, is_new: bool) {
+        let is_counted = self.counts(request.via);
+        let mut checks = self.checks.lock();
+        checks.is_counted = is_counted;
+        if is_new {
+            checks.of_request.clear();
+        }
+    }
+
+    /// Counts a permission that the current request needs beside its own.
+    pub(crate) fn add_check(&self, who: &Identity, asked: &Attributes<'_>, allowed: bool) {
+        self.checks.lock().add(who, asked, allowed);
+    }
+
+    /// Notes a permission that a user lacks, in case that the plug-in that asks for it rejects the request.
+    pub(crate) fn note_lacked(&self, who: &Identity, asked: &Attributes<'_>) {
+        let mut checks = self.checks.lock();
+        // A plug-in asks for all objects as well, before or after the one of the request.
+        if checks.lacked.is_none() || !asked.name.ends_with('*') {
+            checks.tally.write_key(who, asked);
+            checks.lacked = Some((who.clone(), checks.tally.key.clone()));
+        }
+    }
+
+    /// Forgets the permissions that the last plug-in asked for.
+    pub(crate) fn begin_plugin(&self) {
+        self.checks.lock().lacked = None;
+    }
+
+    /// Counts the permission whose lack made the current plug-in reject the request.
+    pub(crate) fn count_lacked(&self) {
+        let mut checks = self.checks.lock();
+        if let Some((who, key)) = checks.lacked.take() {
+            checks.tally.key = key;
+            checks.count(&who, false);
+        }
+    }
+
+    /// The users that sent a request or needed a permission for one, with their groups.
+    pub(super) fn users(&self) -> BTreeMap<String, Vec<String>> {
+        let mut users = self.checks.lock().tally.users.clone();
+        users.extend(self.requests.users.clone());
+        users
+    }
+
+    /// The requests so far, by user, verb and resource.
+    pub(crate) fn all(&self) -> Vec<RequestCount> {
+        self.requests.all().collect()
+    }
+
+    /// The permissions that requests needed beside their own.
+    pub(super) fn all_checks(&self) -> Vec<RequestCount> {
+        self.checks.lock().tally.all().collect()
+    }
+}
+
+impl Checks {
+    fn add(&mut self, who: &Identity, asked: &Attributes<'_>, allowed: bool) {
+        self.tally.write_key(who, asked);
+        self.count(who, allowed);
+    }
+
+    /// Counts what the key names, once for each request.
+    fn count(&mut self, who: &Identity, allowed: bool) {
+        let is_counted = self.is_counted && !who.is_privileged();
+        if is_counted && self.of_request.insert(self.tally.key.clone()) {
+            self.tally.count(who, allowed);
+        }
+    }
+}
+
+impl Tally {
+    /// Counts what the key names.
+    fn count(&mut self, who: &Identity, allowed: bool) {
+        let is_known = self.counts.contains_key(&self.key);
+        if !is_known && self.counts.len() < 2 * LIMIT {
+            self.counts.insert(self.key.clone(), Count::default());
             if !self.users.contains_key(&who.user) {
                 let groups = who.all_groups().map(str::to_owned).collect();
                 self.users.insert(who.user.clone(), groups);
             }
         }
-        if let Some(count) = self.requests.get_mut(&self.key) {
+        if let Some(count) = self.counts.get_mut(&self.key) {
             *(if allowed { &mut count.allowed } else { &mut count.refused }) += 1;
         }
     }
 
-    fn write_key(&mut self, user: &str, asked: &Attributes<'_>, name: &str) {
+    fn write_key(&mut self, who: &Identity, asked: &Attributes<'_>) {
         let path = asked.path.as_deref().unwrap_or_default();
-        let Attributes { verb, group, resource, subresource, namespace, .. } = asked;
+        let Attributes { verb, group, resource, subresource, namespace, name, .. } = asked;
+        let name = if self.counts.len() < LIMIT { name } else { "" };
         self.key.clear();
-        for part in [user, verb, group, resource, subresource, namespace, name, path] {
+        for part in [&*who.user, verb, group, resource, subresource, namespace, name, path] {
             self.key.push_str(part);
             self.key.push(SEPARATOR);
         }
     }
 
-    /// The users that sent a request, with their groups.
-    pub(super) fn users(&self) -> &BTreeMap<String, Vec<String>> {
-        &self.users
-    }
-
-    /// The requests so far, by user, verb and resource.
-    pub(crate) fn all(&self) -> impl Iterator<Item = RequestCount> {
-        self.requests.iter().map(|(key, count)| {
+    fn all(&self) -> impl Iterator<Item = RequestCount> {
+        self.counts.iter().map(|(key, count)| {
             let mut parts = key.split(SEPARATOR).map(str::to_owned);
             let mut part = || parts.next().unwrap_or_default();
             RequestCount {

@@ -10,9 +10,8 @@ use crate::access::attributes::Subject;
 use crate::access::rbac::policy::Grant;
 use crate::access::rbac::rule::Rule;
 
-/// The verbs that the server checks beside requests, so that no request uses them.
-const CHECKED_BESIDE_REQUESTS: [&str; 7] =
-    ["approve", "attest", "bind", "escalate", "impersonate", "sign", "use"];
+/// A verb on signers that no plug-in of this server checks (`ClusterTrustBundleAttest`).
+const UNCHECKED: &str = "attest";
 /// The groups whose rules everybody has.
 const EVERYBODY: [&str; 3] = ["system:authenticated", "system:unauthenticated", "system:serviceaccounts"];
 
@@ -28,7 +27,7 @@ pub struct UserAccess {
     pub requests: u64,
     /// The rules of its roles, without those that every user has.
     pub rules: Vec<RuleUse>,
-    /// The requests that got 403.
+    /// The requests that got 403, and the permissions beside their own that others lacked.
     pub refused: Vec<RequestCount>,
 }
 
@@ -44,7 +43,7 @@ pub struct RuleUse {
     pub index: usize,
     /// The rule as JSON of the API.
     pub rule: Value,
-    /// The number of requests that it allows.
+    /// The number of requests that it allows or that needed it.
     pub requests: u64,
     /// The permissions that requests used, such as `list deployments.apps`.
     pub used: Vec<String>,
@@ -59,20 +58,25 @@ impl Access {
         for count in self.usage.all() {
             requests.entry(count.user.clone()).or_default().push(count);
         }
-        let users: Vec<_> = self.usage.users().clone().into_iter().collect();
+        let mut checks: BTreeMap<String, Vec<RequestCount>> = BTreeMap::new();
+        for check in self.usage.all_checks() {
+            checks.entry(check.user.clone()).or_default().push(check);
+        }
         let user = |(user, groups): (String, Vec<String>)| {
-            let counts = requests.remove(&user).unwrap_or_default();
+            let mut counts = requests.remove(&user).unwrap_or_default();
+            let sent = counts.iter().map(|count| count.allowed + count.refused).sum();
+            counts.extend(checks.remove(&user).unwrap_or_default());
             let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
             let grants = self.policy.all_grants(Subject { user: &user, groups: &groups }, &EVERYBODY);
             UserAccess {
                 is_privileged: groups.contains(&"system:masters"),
-                requests: counts.iter().map(|count| count.allowed + count.refused).sum(),
+                requests: sent,
                 rules: grants.iter().flat_map(|grant| rules(grant, &counts)).collect(),
                 refused: counts.into_iter().filter(|count| count.refused > 0).collect(),
                 user,
             }
         };
-        users.into_iter().map(user).collect()
+        self.usage.users().into_iter().map(user).collect()
     }
 }
 
@@ -88,8 +92,8 @@ fn rules<'a>(grant: &'a Grant, counts: &'a [RequestCount]) -> impl Iterator<Item
             allowed.iter().copied().filter(|count| rule.allows(&count.attributes())).collect();
         let names: BTreeSet<String> = used.iter().map(|count| text_of_request(count)).collect();
         let unused = rule.parts().into_iter().filter(|part| {
-            let counted = !part.verbs.iter().any(|verb| CHECKED_BESIDE_REQUESTS.contains(&verb.as_str()));
-            counted && !used.iter().any(|count| part.allows(&count.attributes()))
+            let is_checked = !part.verbs.iter().any(|verb| verb == UNCHECKED);
+            is_checked && !used.iter().any(|count| part.allows(&count.attributes()))
         });
         RuleUse {
             binding: binding.clone(),

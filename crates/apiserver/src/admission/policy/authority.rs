@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use windtunnel_core::Identity;
+
 use super::expression::Given;
 use crate::access::{Attributes, AuthorizationMode, Subject};
 use crate::admission::{self, Admitter};
@@ -29,6 +31,10 @@ impl Authorizer for Admitter<'_> {
             Subject { user: &who.user, groups: &groups },
             &asked,
         );
+        if decision.allowed {
+            let who = Identity { user: who.user.clone(), groups: who.groups.clone(), ..Identity::default() };
+            self.access.usage.add_check(&who, &asked, true);
+        }
         (decision.allowed, decision.reason)
     }
 }
