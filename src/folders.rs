@@ -85,7 +85,7 @@ fn without_dots(path: &Path) -> PathBuf {
     if result.as_os_str().is_empty() { PathBuf::from(".") } else { result }
 }
 
-/// Returns the absolute path without links, of which the end may be missing; `None` if that is unknown.
+/// Returns the absolute path without links, or `None` if it is unknown. The end of the path may be missing.
 fn resolved(path: &Path, links: usize) -> Option<PathBuf> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     if let Ok(found) = path.canonicalize() {

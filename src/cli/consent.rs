@@ -93,7 +93,7 @@ fn command(program: &ProgramPlan) -> String {
     format!("`{}`", words.join(" "))
 }
 
-/// A word of a command as it is, or in quotes, in which nothing changes the terminal.
+/// A word of a command, in quotes unless it is plain. Nothing in it changes the terminal.
 pub(super) fn shown(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,{}*".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("{word:?}") }

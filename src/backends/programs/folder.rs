@@ -400,7 +400,7 @@ mod tests {
         }
     }
 
-    /// A folder with the folders `shared` and `victim`, of which a file is precious. Programs have left links to it.
+    /// A folder with the folders `shared` and `victim`. A file in `victim` is precious, and programs have left links to it.
     fn example() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);

@@ -146,6 +146,7 @@ impl StartFrom {
         cluster.keyrings = described.keyrings;
         cluster.objects = described.objects;
         cluster.shows_secrets = described.shows_secrets;
+        cluster.programs = described.programs;
         let own = cluster.release.version.clone();
         let known = std::mem::take(&mut cluster.releases);
         let described = described_releases(described.releases, &known);

@@ -106,3 +106,18 @@ fn a_dump_without_a_supported_cluster_is_reported() {
     environment.write("dump/v.yaml", version("{state: Partial, version: 4.16.1}"));
     check("dump", "error: --start-from: dump/v.yaml: expected a completed update in its history, found none");
 }
+
+#[test]
+fn a_dumped_cluster_has_the_programs_of_the_command_line_and_of_the_scenario() {
+    let scenario = "name: s\ncluster: {version: 4.16.9}\nprograms:\n- {name: own, command: [touch, own]}\ntimeline:\n- advance: 1m\n";
+    let environment = TestEnvironment::with(&[("s.yaml", scenario)]);
+    let dump = dumps("paused-workers");
+    let run = ["run", "s.yaml", "--start-from", &dump, "--allow-programs", "--program", "touch given"];
+    let output = environment.run(&run);
+    assert_eq!(output.code, Some(0), "{output}");
+    assert!(output.stdout.contains("programs: waited "), "{output}");
+    let files = environment.files();
+    for name in ["own", "given"] {
+        assert!(files.iter().any(|file| file == name), "{name} in {files:?}\n{output}");
+    }
+}

@@ -22,6 +22,7 @@ pub(crate) mod types;
 mod unify;
 pub(crate) mod value;
 
+pub(crate) use check::variables::Variables;
 pub(crate) use check::{Environment, JSON_PATCH, OBJECT};
 pub(crate) use program::{CompileError, Program};
 

@@ -8,7 +8,7 @@ use super::value::{EvalError, Value};
 use super::{CompileError, Environment, Program, json};
 
 fn environment(minor: u32) -> Environment {
-    Environment { variables: vec![("self".to_owned(), Type::Dyn)], minor, makes_objects: false }
+    Environment { variables: [("self", Type::Dyn)].into(), minor, makes_objects: false }
 }
 
 /// Evaluates an expression over an untyped `self`. Returns the value as JSON, or the error message.

@@ -20,6 +20,7 @@ use crate::request::impersonation::Impersonate;
 use crate::request::{Body, Method, Query, Request, Target, Text, Via};
 #[cfg(feature = "https")]
 use crate::status::Refused;
+use crate::verbs::LARGE;
 
 /// Converts an HTTP request.
 pub(crate) fn request<'a>(head: &'a Parts, body: Bytes, who: &'a Identity) -> Request<'a> {
@@ -58,16 +59,12 @@ pub(crate) fn request<'a>(head: &'a Parts, body: Bytes, who: &'a Identity) -> Re
     }
 }
 
-/// The length up to which a body is parsed at once. Larger ones wait for their turn first, because their trees take thirty
-/// times their memory.
-const PARSED_AHEAD: usize = 128 * 1024;
-
-/// A body as text. JSON is parsed here already, before the request locks the server.
+/// A body as text. JSON is parsed here already, before the request locks the server. A large one waits for its turn first,
+/// because its tree takes thirty times its memory.
 fn text(head: &Parts, body: Bytes) -> Text {
     let text = Text::from(body);
     let content_type = head.headers.get(CONTENT_TYPE).map_or(&[][..], HeaderValue::as_bytes);
-    if (1..PARSED_AHEAD).contains(&text.len()) && (content_type.is_empty() || content_type.ends_with(b"json"))
-    {
+    if (1..LARGE).contains(&text.len()) && (content_type.is_empty() || content_type.ends_with(b"json")) {
         text.parse_ahead();
     }
     text

@@ -142,7 +142,7 @@ impl Entry {
     }
 }
 
-/// The bytes that are left of a budget after the texts of a value. Stops when none are left.
+/// The bytes that are left of a budget after the texts of a value.
 fn remaining(value: &Value, budget: usize) -> usize {
     /// Quotes, a colon and a comma, or a number.
     const FRAME: usize = 8;
@@ -150,7 +150,7 @@ fn remaining(value: &Value, budget: usize) -> usize {
     match value {
         _ if left == 0 => 0,
         Value::String(text) => left.saturating_sub(text.len()),
-        // The rest costs a call each, once nothing is left.
+        // Once nothing is left, each further element costs a call only.
         Value::Array(list) => list.iter().fold(left, |left, value| remaining(value, left)),
         Value::Object(map) => {
             map.iter().fold(left, |left, (name, value)| remaining(value, left.saturating_sub(name.len())))

@@ -12,5 +12,6 @@ mod update;
 mod validation;
 mod watch;
 
+pub(crate) use prepared::LARGE;
 pub(crate) use update::check_name;
 pub(crate) use validation::{Validation, validate_new};

@@ -25,7 +25,7 @@ use crate::store::FieldOwners;
 use crate::verbs::etcd;
 
 /// The length from which a body is large, in bytes: it takes up to 30 ms.
-const LARGE: usize = 128 * 1024;
+pub(crate) const LARGE: usize = 128 * 1024;
 /// The bytes of a body that take as long as the copy of one object of the server.
 const BYTES_PER_OBJECT: usize = 16;
 /// The subresources whose writes end as those of the object do.

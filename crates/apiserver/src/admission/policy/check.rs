@@ -1,5 +1,7 @@
 //! Validation of policies and bindings.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::expression::{
@@ -30,11 +32,18 @@ pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &
         return bindings::check(spec, mutating);
     }
     let params = spec["paramKind"].is_object();
+    let minor = profile.minor.saturating_sub(1);
+    let declared = Declared { params, authorizer: true, objects: mutating };
+    let has_variables = !list(&spec["variables"]).is_empty();
     let mut check = Check {
         name: text(&object["metadata"]["name"]),
-        minor: profile.minor.saturating_sub(1),
-        declared: Declared { params, authorizer: true, objects: mutating },
-        has_variables: !list(&spec["variables"]).is_empty(),
+        minor,
+        declared,
+        environment: with_variables(environment(minor, declared), has_variables),
+        messages: with_variables(
+            environment(minor, Declared { authorizer: false, ..declared }),
+            has_variables,
+        ),
         known: old.map(|old| Known::from_spec(&old["spec"])).unwrap_or_default(),
         errors: Vec::new(),
     };
@@ -42,14 +51,22 @@ pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &
     check.errors
 }
 
+/// An environment that knows the name `variables`, if the policy has variables.
+fn with_variables(mut environment: Environment, has_variables: bool) -> Environment {
+    if has_variables {
+        declare_no_others(&mut environment);
+    }
+    environment
+}
+
 /// The expressions of the stored policy, which may use functions of any minor (`preexistingExpressions`).
 #[derive(Default)]
 struct Known {
     conditions: Vec<String>,
-    validations: Vec<String>,
-    messages: Vec<String>,
-    annotations: Vec<String>,
-    mutations: Vec<String>,
+    validations: BTreeSet<String>,
+    messages: BTreeSet<String>,
+    annotations: BTreeSet<String>,
+    mutations: BTreeSet<String>,
 }
 
 impl Known {
@@ -74,8 +91,10 @@ struct Check {
     /// The minor whose functions new expressions may use.
     minor: u32,
     declared: Declared,
-    /// Whether the policy has variables; otherwise its expressions do not know the name `variables`.
-    has_variables: bool,
+    /// The environment of expressions, with the variables of the policy so far.
+    environment: Environment,
+    /// The same for expressions of messages, which have no authorizer.
+    messages: Environment,
     known: Known,
     errors: Vec<FieldError>,
 }
@@ -106,31 +125,17 @@ impl Check {
             let found = conditions::check(given, known, self.minor, self.declared, "spec.matchConditions");
             self.errors.extend(found);
         }
-        let mut variables = Vec::new();
         for (index, variable) in list(&spec["variables"]).iter().enumerate() {
-            self.variable(variable, &mut variables, &format!("spec.variables[{index}]"));
+            self.variable(variable, &format!("spec.variables[{index}]"));
         }
         if self.declared.objects {
-            self.mutations(spec, &variables);
+            self.mutations(spec);
         } else {
-            self.validations(spec, &variables);
+            self.validations(spec);
         }
     }
 
-    /// The environment of an expression. An expression in `known` may use functions of any minor.
-    fn environment(&self, source: &str, known: &[String], variables: &[Variable]) -> Environment {
-        let minor = if known.iter().any(|stored| stored == source) { ANY_MINOR } else { self.minor };
-        let mut env = environment(minor, self.declared);
-        for (name, program) in variables {
-            declare(&mut env, name, program);
-        }
-        if self.has_variables {
-            declare_no_others(&mut env);
-        }
-        env
-    }
-
-    fn variable(&mut self, variable: &Value, variables: &mut Vec<Variable>, at: &str) {
+    fn variable(&mut self, variable: &Value, at: &str) {
         let (name, source) = (text(&variable["name"]), text(&variable["expression"]));
         if name.trim().is_empty() {
             self.errors.push(FieldError::required(format!("{at}.name"), "name is not specified"));
@@ -144,13 +149,15 @@ impl Check {
             return;
         }
         // Like the real server, this looks for the stored expression among the validations.
-        let env = self.environment(&source, &self.known.validations, variables);
-        let program = self.compile(&source, &env, Wanted::Any, &at);
-        variables.push((name, program.ok_or_else(|| CompileError::Result(String::new()))));
+        let is_known = self.known.validations.contains(&source);
+        let program = self.compile(&source, is_known, Wanted::Any, &at);
+        let program = program.ok_or_else(|| CompileError::Result(String::new()));
+        declare(&mut self.environment, &name, &program);
+        declare(&mut self.messages, &name, &program);
     }
 
     /// Validates each mutation (`validateMutation`).
-    fn mutations(&mut self, spec: &Value, variables: &[Variable]) {
+    fn mutations(&mut self, spec: &Value) {
         if list(&spec["mutations"]).is_empty() {
             let why = "mutations must contain at least one item";
             self.errors.push(FieldError::required("spec.mutations", why));
@@ -174,7 +181,7 @@ impl Check {
                     continue;
                 }
             };
-            self.patch(mutation, field, wanted, variables, &at);
+            self.patch(mutation, field, wanted, &at);
         }
         match spec["reinvocationPolicy"].as_str().unwrap_or_default() {
             "Never" | "IfNeeded" => {}
@@ -188,7 +195,7 @@ impl Check {
     }
 
     /// Validates the patch of a mutation; the patch of the other type is absent.
-    fn patch(&mut self, mutation: &Value, field: &str, wanted: Wanted, variables: &[Variable], at: &str) {
+    fn patch(&mut self, mutation: &Value, field: &str, wanted: Wanted, at: &str) {
         let kind = text(&mutation["patchType"]);
         let place = format!("{at}.{field}");
         if mutation[field].is_object() {
@@ -196,8 +203,8 @@ impl Check {
             if source.trim().is_empty() {
                 self.errors.push(FieldError::required(at, ""));
             } else {
-                let env = self.environment(&source, &self.known.mutations, variables);
-                self.compile(&source, &env, wanted, &at);
+                let is_known = self.known.mutations.contains(&source);
+                self.compile(&source, is_known, wanted, &at);
             }
         } else {
             let why = format!("must be specified when patchType is {kind}");
@@ -211,7 +218,7 @@ impl Check {
         }
     }
 
-    fn validations(&mut self, spec: &Value, variables: &[Variable]) {
+    fn validations(&mut self, spec: &Value) {
         let (validations, audits) = (list(&spec["validations"]), list(&spec["auditAnnotations"]));
         if validations.is_empty() && audits.is_empty() {
             let why = "validations or auditAnnotations must contain at least one item";
@@ -219,7 +226,7 @@ impl Check {
             self.errors.push(FieldError::required("spec.auditAnnotations", why));
         }
         for (index, validation) in validations.iter().enumerate() {
-            self.validation(validation, variables, &format!("spec.validations[{index}]"));
+            self.validation(validation, &format!("spec.validations[{index}]"));
         }
         if audits.len() > MAX_ANNOTATIONS {
             let why = format!("must not have more than {MAX_ANNOTATIONS} auditAnnotations");
@@ -228,7 +235,7 @@ impl Check {
         let is_repeated = repeated(audits.iter().map(|audit| text(&audit["key"])));
         for (index, audit) in audits.iter().enumerate() {
             let at = format!("spec.auditAnnotations[{index}]");
-            self.annotation(audit, variables, &at);
+            self.annotation(audit, &at);
             if is_repeated[index] {
                 let at = format!("{at}.key");
                 self.errors.push(FieldError::new(Cause::Duplicate, at, audit["key"].clone(), ""));
@@ -237,7 +244,7 @@ impl Check {
     }
 
     /// Validates an audit annotation (`validateAuditAnnotation`). The policy's name and the key make a qualified name.
-    fn annotation(&mut self, audit: &Value, variables: &[Variable], at: &str) {
+    fn annotation(&mut self, audit: &Value, at: &str) {
         let (key, source) = (text(&audit["key"]), text(&audit["valueExpression"]));
         let at_key = format!("{at}.key");
         if self.name.is_empty() {
@@ -256,21 +263,22 @@ impl Check {
             let why = format!("must not exceed {MAX_ANNOTATION_BYTES} bytes in length");
             self.errors.push(FieldError::required(at, why));
         } else {
-            let env = self.environment(&source, &self.known.annotations, variables);
-            self.refuse(&at, &source, compile_new(trimmed, &env, Wanted::TextOrNull));
+            self.environment.minor = self.minor_of(self.known.annotations.contains(&source));
+            let compiled = compile_new(trimmed, &self.environment, Wanted::TextOrNull);
+            self.refuse(&at, &source, compiled);
         }
     }
 
-    fn validation(&mut self, validation: &Value, variables: &[Variable], at: &str) {
+    fn validation(&mut self, validation: &Value, at: &str) {
         let source = text(&validation["expression"]);
         if source.trim().is_empty() {
             let why = "expression is not specified";
             self.errors.push(FieldError::required(format!("{at}.expression"), why));
         } else {
-            let env = self.environment(&source, &self.known.validations, variables);
-            self.compile(&source, &env, Wanted::Bool, &format!("{at}.expression"));
+            let is_known = self.known.validations.contains(&source);
+            self.compile(&source, is_known, Wanted::Bool, &format!("{at}.expression"));
         }
-        self.message_expression(&text(&validation["messageExpression"]), variables, at);
+        self.message_expression(&text(&validation["messageExpression"]), at);
         let message = text(&validation["message"]);
         let mut fail = |why: &str| {
             self.errors.push(FieldError::invalid(format!("{at}.message"), message.as_str(), why));
@@ -288,7 +296,7 @@ impl Check {
         }
     }
 
-    fn message_expression(&mut self, source: &str, variables: &[Variable], at: &str) {
+    fn message_expression(&mut self, source: &str, at: &str) {
         let at = format!("{at}.messageExpression");
         if source.is_empty() {
             return;
@@ -297,21 +305,21 @@ impl Check {
             self.errors.push(FieldError::invalid(at, source, "must be non-empty if specified"));
             return;
         }
-        let is_known = self.known.messages.iter().any(|stored| stored == source);
-        let minor = if is_known { ANY_MINOR } else { self.minor };
-        let mut env = environment(minor, Declared { authorizer: false, ..self.declared });
-        for (name, program) in variables {
-            declare(&mut env, name, program);
-        }
-        if self.has_variables {
-            declare_no_others(&mut env);
-        }
-        self.compile(source, &env, Wanted::Text, &at);
+        self.messages.minor = self.minor_of(self.known.messages.contains(source));
+        let compiled = compile_new(source, &self.messages, Wanted::Text);
+        self.refuse(&at, source, compiled);
+    }
+
+    /// The minor whose functions an expression may use: any if it is stored already.
+    fn minor_of(&self, is_known: bool) -> u32 {
+        if is_known { ANY_MINOR } else { self.minor }
     }
 
     /// Compiles an expression, or adds the error.
-    fn compile(&mut self, source: &str, env: &Environment, wanted: Wanted, at: &str) -> Option<Program> {
-        self.refuse(at, source, compile_new(source, env, wanted))
+    fn compile(&mut self, source: &str, is_known: bool, wanted: Wanted, at: &str) -> Option<Program> {
+        self.environment.minor = self.minor_of(is_known);
+        let compiled = compile_new(source, &self.environment, wanted);
+        self.refuse(at, source, compiled)
     }
 
     /// The program, or nothing and an error.
@@ -319,9 +327,6 @@ impl Check {
         compiled.map_err(|why| self.errors.push(field_error(at, source, &why))).ok()
     }
 }
-
-/// The name and the program of a policy's variable.
-type Variable = (String, Result<Program, CompileError>);
 
 /// Whether a name is a CEL identifier (`isCELIdentifier`).
 fn is_identifier(name: &str) -> bool {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::{list, text};
+use crate::cel::Variables;
 use crate::cel::decl::{Decl, Shape};
 use crate::cel::types::Type;
 use crate::cel::value::authorization::{AUTHORIZER, RESOURCE};
@@ -69,19 +70,16 @@ impl Declared {
 /// The environment of expressions, without the policy's own variables. Variables that are not declared keep their
 /// position, so that positions of values are the same everywhere, but have no name.
 pub(in crate::admission) fn environment(minor: u32, declared: Declared) -> Environment {
-    let variable = |name: &&str| {
-        let variable_type = match *name {
-            "authorizer" => Type::Opaque(AUTHORIZER, Vec::new()),
-            "authorizer.requestResource" => Type::Opaque(RESOURCE, Vec::new()),
-            _ => Type::Dyn,
-        };
-        (if declared.has(name) { (*name).to_owned() } else { String::new() }, variable_type)
-    };
-    Environment {
-        variables: VARIABLES.iter().map(variable).collect(),
-        minor,
-        makes_objects: declared.objects,
+    let mut variables = Variables::default();
+    for name in VARIABLES {
+        match name {
+            _ if !declared.has(name) => variables.skip(),
+            "authorizer" => variables.declare(name, Type::Opaque(AUTHORIZER, Vec::new())),
+            "authorizer.requestResource" => variables.declare(name, Type::Opaque(RESOURCE, Vec::new())),
+            _ => variables.declare(name, Type::Dyn),
+        }
     }
+    Environment { variables, minor, makes_objects: declared.objects }
 }
 
 /// The required type of an expression's result.
@@ -149,14 +147,14 @@ pub(in crate::admission) fn declare(
     program: &Result<Program, CompileError>,
 ) {
     let variable_type = program.as_ref().map_or(Type::Dyn, |program| program.result().clone());
-    environment.variables.push((format!("variables.{name}"), variable_type));
+    environment.variables.declare(format!("variables.{name}"), variable_type);
 }
 
-/// Declares that there are no other variables of the policy than those declared before. Only for validation: a program with
+/// Declares that there are no variables of the policy but those that are declared one by one. Only for validation: a program with
 /// this declaration does not run.
 pub(in crate::admission) fn declare_no_others(environment: &mut Environment) {
     let none = Decl::new(Shape::Object(BTreeMap::new()), 0, 0);
-    environment.variables.push(("variables".to_owned(), Type::Object(Arc::new(none))));
+    environment.variables.declare("variables", Type::Object(Arc::new(none)));
 }
 
 /// The conditions of a policy or a webhook (`matchConditions`).
@@ -202,7 +200,7 @@ mod tests {
     #[test]
     fn variables_that_a_policy_lacks_are_undefined_fields() {
         let mut known = environment(ANY_MINOR, Declared::ALL);
-        known.variables.push(("variables.v".to_owned(), Type::Dyn));
+        known.variables.declare("variables.v", Type::Dyn);
         declare_no_others(&mut known);
         let error = |source: &str| {
             compile_new(source, &known, Wanted::Any).map_or_else(|error| error.to_string(), |_| String::new())

@@ -5,18 +5,19 @@ mod calls;
 pub(super) mod constants;
 mod format;
 mod literals;
+pub(crate) mod variables;
 
 use super::issue::Issue;
 use super::library;
 use super::syntax::{Access, Element, Kind, Literal, Loop, LoopKind, Node};
 use super::types::{OPTIONAL, Type};
 use super::unify::{Mapping, most_general};
+use variables::Variables;
 
 /// The variables, functions and types that an expression may use.
 #[derive(Debug, Clone)]
 pub(crate) struct Environment {
-    /// Names of variables, which may be dotted, and their types.
-    pub(crate) variables: Vec<(String, Type)>,
+    pub(crate) variables: Variables,
     /// The Kubernetes minor; functions of later minors are unavailable.
     pub(crate) minor: u32,
     /// Whether the expression may construct objects and patches, `Object.spec{}` and `JSONPatch{}`.
@@ -168,8 +169,8 @@ impl Checker<'_> {
         if first != name && self.locals.iter().any(|(local, _)| local == first) {
             return None;
         }
-        if let Some(index) = self.env.variables.iter().position(|(global, _)| global == name) {
-            return self.env.variables.get(index).map(|(_, ty)| (Kind::Global(index), ty.clone()));
+        if let Some((number, ty)) = self.env.variables.find(name) {
+            return Some((Kind::Global(number), ty.clone()));
         }
         let (_, text, ty) = TYPES.iter().find(|(known, ..)| *known == name)?;
         let ty = Type::Type(Some(std::sync::Arc::new(ty.clone())));

@@ -119,11 +119,7 @@ fn decl_kind(schema: &Structural, root: bool) -> &'static str {
 pub(crate) fn environment(decl: &Arc<Decl>, optional_old_self: bool, minor: u32) -> Environment {
     let this = decl.as_type();
     let old = if optional_old_self { Type::optional(this.clone()) } else { this.clone() };
-    Environment {
-        variables: vec![("self".to_owned(), this), ("oldSelf".to_owned(), old)],
-        minor,
-        makes_objects: false,
-    }
+    Environment { variables: [("self", this), ("oldSelf", old)].into(), minor, makes_objects: false }
 }
 
 impl Rule {

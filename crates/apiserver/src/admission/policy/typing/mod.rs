@@ -113,17 +113,14 @@ fn typed_environment(catalog: &Catalog, kind: &Kind, spec: &Value) -> Option<Env
     let params = param_kind(catalog, &spec["paramKind"]).and_then(declaration);
     let mut environment =
         environment(ANY_MINOR, Declared { params: has_params, authorizer: true, objects: false });
-    for (name, variable_type) in &mut environment.variables {
-        match name.as_str() {
-            "object" | "oldObject" => *variable_type = object.clone(),
-            "params" => *variable_type = params.as_ref().map_or(Type::Dyn, Decl::as_type),
-            "request" => *variable_type = context::request().as_type(),
-            "namespaceObject" => *variable_type = context::namespace().as_type(),
-            // The type checker of Kubernetes does not know this variable.
-            "authorizer.requestResource" => name.clear(),
-            _ => {}
-        }
-    }
+    let variables = &mut environment.variables;
+    variables.set_type("object", object.clone());
+    variables.set_type("oldObject", object);
+    variables.set_type("params", params.as_ref().map_or(Type::Dyn, Decl::as_type));
+    variables.set_type("request", context::request().as_type());
+    variables.set_type("namespaceObject", context::namespace().as_type());
+    // The type checker of Kubernetes does not know this variable.
+    variables.hide("authorizer.requestResource");
     for variable in list(&spec["variables"]) {
         let program = Program::compile(&text(&variable["expression"]), &environment);
         declare(&mut environment, &text(&variable["name"]), &program);

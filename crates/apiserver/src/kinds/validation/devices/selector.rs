@@ -47,7 +47,7 @@ fn expression(source: &str, stored: bool, at: Path<'_>, errors: &mut Errors<'_>)
     let minor = errors.profile.minor;
     let device = device(minor >= since::CONSUMABLE_CAPACITY);
     let environment = Environment {
-        variables: vec![("device".to_owned(), device.as_type())],
+        variables: [("device", device.as_type())].into(),
         minor: if stored { ANY_MINOR } else { minor },
         makes_objects: false,
     };
