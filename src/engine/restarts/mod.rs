@@ -5,8 +5,6 @@ mod batch;
 #[cfg(test)]
 mod continuation;
 mod finder;
-#[cfg(test)]
-mod recovery;
 
 use std::collections::BTreeSet;
 

@@ -174,11 +174,6 @@ impl Schedule {
         waiting.map(|slot| Waiting { actor: slot.actor.name(), why: &slot.why, until: slot.wake_at })
     }
 
-    /// The number of answers that an actor has not seen.
-    pub fn unseen_answers(&self, id: ActorId) -> usize {
-        self.slots.get(&id).map_or(0, |slot| slot.inbox.answers.len())
-    }
-
     /// Sends a signal to an actor.
     pub fn signal(&mut self, id: ActorId, signal: Signal) {
         if let Some(slot) = self.slots.get_mut(&id) {
