@@ -14,6 +14,7 @@ mod error;
 mod expectations;
 mod faults;
 mod faults_in_effect;
+mod final_state;
 mod install;
 mod invariants;
 mod last_actions;

@@ -3,6 +3,10 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
+use windtunnel_core::panics;
+
+use super::error::SessionError;
+
 /// Calls `work` with each item on `jobs` threads. Returns the results in the order of the items.
 pub(crate) fn map_in_parallel<T: Sync, R: Send>(
     items: &[T],
@@ -36,6 +40,17 @@ pub(in crate::engine) fn with_workers<W: Send, R: Send, T>(
         let produced = produce(sender);
         (produced, workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect())
     })
+}
+
+/// Runs work that may fail, and whose components may panic.
+///
+/// # Errors
+/// Why there is no result, in words.
+pub(in crate::engine) fn guarded<R>(work: impl FnOnce() -> Result<R, SessionError>) -> Result<R, String> {
+    match panics::catch_panic(work) {
+        Ok(result) => result.map_err(|error| error.to_string()),
+        Err(panic) => Err(format!("a component panicked: {panic}")),
+    }
 }
 
 fn work_through<W, R>(received: &Mutex<Receiver<W>>, work: impl Fn(W) -> R) -> Vec<R> {

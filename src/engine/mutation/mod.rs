@@ -3,14 +3,15 @@
 mod candidates;
 
 use jiff::SignedDuration;
-use windtunnel_core::panics;
 
 use self::candidates::{candidates, shuffle};
 use super::error::SessionError;
 pub use super::mutants::Mutant;
 use super::mutants::{Observed, Tampering};
-use super::run::Failure;
+use super::run::{Failure, run_steps};
+use super::runtime::Simulation;
 use super::session::Session;
+use super::workers::guarded;
 use crate::plan::{Expectation, ExpectedTime, Plan, PlannedStep, Step};
 use crate::record::Record;
 
@@ -110,15 +111,14 @@ pub fn run_baseline(plan: &Plan, seed: u64) -> Result<Result<Baseline, Failure>,
     let tampering = Tampering::new(None, 0);
     let mut session = start(plan, seed, &tampering)?;
     let mut checks = Vec::new();
-    for (index, planned) in plan.timeline.iter().enumerate() {
-        if let Err(error) = run_step(&mut session, planned) {
-            let PlannedStep { line, column, text, .. } = planned;
-            let step = session.secrets().hide(text);
-            return Ok(Err(Failure { line: *line, column: *column, step, error }));
+    let failure = run_steps(&mut session, plan, &mut |session, planned, outcome| {
+        if outcome.is_ok() && is_check(&planned.step) {
+            let Simulation { progress, last_actions, .. } = &session.simulation;
+            checks.push(Check { index: progress.step(), held_before: last_actions.held_before });
         }
-        if is_check(&planned.step) {
-            checks.push(Check { index, held_before: session.simulation.last_actions.held_before });
-        }
+    });
+    if let Some(failure) = failure {
+        return Ok(Err(failure));
     }
     let observed = tampering.lock().observed.clone();
     let length = session.elapsed();
@@ -142,44 +142,40 @@ impl Baseline {
 
     /// Runs the plan with a mutant: until the first failed expectation, or to its end (`goes_on`).
     pub fn run_mutant(&self, plan: &Plan, seed: u64, mutant: &Mutant, goes_on: bool) -> MutantRun {
-        let run = panics::catch_panic(|| self.run_unguarded(plan, seed, mutant, goes_on));
-        run.unwrap_or_else(|panic| MutantRun {
-            verdict: Verdict::Stuck(format!("a component panicked: {panic}")),
-            broken: Vec::new(),
-            reached: 0,
-        })
+        let run = guarded(|| self.run_unguarded(plan, seed, mutant, goes_on));
+        run.unwrap_or_else(|why| MutantRun { verdict: Verdict::Stuck(why), broken: Vec::new(), reached: 0 })
     }
 
-    fn run_unguarded(&self, plan: &Plan, seed: u64, mutant: &Mutant, goes_on: bool) -> MutantRun {
+    fn run_unguarded(
+        &self,
+        plan: &Plan,
+        seed: u64,
+        mutant: &Mutant,
+        goes_on: bool,
+    ) -> Result<MutantRun, SessionError> {
         let turns = self.observed.turns.get(&mutant.component).copied().unwrap_or(0);
         let tampering = Tampering::new(Some(mutant.clone()), (turns * TURNS_FACTOR).max(TURNS_MIN));
         let (mut broken, mut held, mut stuck, mut reached) = (Vec::new(), false, None, 0);
-        match start(plan, seed, &tampering) {
-            Err(error) => stuck = Some(error.to_string()),
-            Ok(mut session) => {
-                session.halt_after(self.length * TIME_FACTOR + longest_wait(plan) + SLACK);
-                for (index, planned) in plan.timeline.iter().enumerate() {
-                    reached += 1;
-                    match run_step(&mut session, planned) {
-                        Ok(()) => {}
-                        Err(SessionError::ExpectationFailed(_)) if is_check(&planned.step) => {
-                            broken.push(index);
-                        }
-                        Err(SessionError::HeldBefore) => held = true,
-                        // The step passed, and later ones may show whether the plan itself notices.
-                        Err(SessionError::InvariantBroken(why)) => {
-                            stuck.get_or_insert(format!("{}: {why}", planned.text));
-                            session.ignore_invariants();
-                        }
-                        Err(error) => {
-                            stuck = Some(format!("{}: {}", planned.text, one_line(&error)));
-                            break;
-                        }
-                    }
-                    if !goes_on && (held || !broken.is_empty()) {
-                        break;
-                    }
+        let mut session = start(plan, seed, &tampering)?;
+        session.halt_after(self.length * TIME_FACTOR + longest_wait(plan) + SLACK);
+        for (index, planned) in plan.timeline.iter().enumerate() {
+            reached += 1;
+            match run_step(&mut session, planned) {
+                Ok(()) => {}
+                Err(SessionError::ExpectationFailed(_)) if is_check(&planned.step) => broken.push(index),
+                Err(SessionError::HeldBefore) => held = true,
+                // The step passed, and later ones may show whether the plan itself notices.
+                Err(SessionError::InvariantBroken(why)) => {
+                    stuck.get_or_insert(format!("{}: {why}", planned.text));
+                    session.ignore_invariants();
                 }
+                Err(error) => {
+                    stuck = Some(format!("{}: {}", planned.text, one_line(&error)));
+                    break;
+                }
+            }
+            if !goes_on && (held || !broken.is_empty()) {
+                break;
             }
         }
         let mut observed = tampering.lock().observed.clone();
@@ -188,7 +184,7 @@ impl Baseline {
             observed.rejection = None;
         }
         let verdict = verdict(&observed, stuck, held, &broken);
-        MutantRun { verdict, broken, reached }
+        Ok(MutantRun { verdict, broken, reached })
     }
 }
 

@@ -1,14 +1,11 @@
 //! The difference between the ends of two runs, and the steps of a scenario that notice it.
 
 use serde_json::Value;
-use windtunnel_core::Key;
 use windtunnel_core::text::short_duration;
 use windtunnel_core::yaml::scalar;
 
 use super::trial::SETTLING;
-use crate::engine::error::SessionError;
-use crate::engine::restarts::End;
-use crate::engine::restored::{Contents, Difference, differences, object_name};
+use crate::engine::restored::{ChangedObject, Contents, Difference, ObjectChange, changed_objects};
 use crate::plan::FieldPath;
 use crate::record::Secrets;
 
@@ -21,16 +18,32 @@ pub(super) struct Deviation {
     pub(super) last_steps: Vec<String>,
 }
 
-impl From<SessionError> for Deviation {
-    fn from(error: SessionError) -> Self {
-        Self::of(error.to_string())
+impl From<String> for Deviation {
+    /// A difference that no step notices.
+    fn from(text: String) -> Self {
+        Self { text, last_steps: Vec::new() }
     }
 }
 
 impl Deviation {
-    /// A difference that no step notices.
-    pub(super) fn of(text: String) -> Self {
-        Self { text, last_steps: Vec::new() }
+    /// The first difference between two clusters, if there is one. New objects come last.
+    pub(super) fn of_clusters(without: &Contents, with: &Contents) -> Option<Self> {
+        let changed: Vec<ChangedObject<'_>> = changed_objects(without, with).collect();
+        let is_new = |object: &&ChangedObject<'_>| matches!(object.change, ObjectChange::New(_));
+        let found = changed.iter().find(|object| !is_new(object)).or(changed.first())?;
+        let text = found.text("the faults");
+        let expected = match &found.change {
+            ObjectChange::Missing => Some(String::new()),
+            ObjectChange::New(_) => Some(", absent: true".to_owned()),
+            ObjectChange::Fields(fields) => fields.first().and_then(expected_field),
+        };
+        // Pods with generated names are counted under a pattern, which no object has.
+        let Some(expected) = expected.filter(|_| !found.key.name.ends_with('*')) else {
+            return Some(Self::from(text));
+        };
+        let advance = format!("advance: {}", short_duration(SETTLING));
+        let expect = format!("expect: {{object: {}{expected}}}", scalar(&found.name()));
+        Some(Self { text, last_steps: vec![advance, expect] })
     }
 
     /// Returns the difference without the values of Secrets. Steps that would contain one are left out.
@@ -40,52 +53,6 @@ impl Deviation {
             self.last_steps.clear();
         }
         self
-    }
-
-    /// The first difference, if there is one.
-    pub(super) fn find(without: &End, with: &End) -> Option<Self> {
-        match (without, with) {
-            (Ok(without), Ok(with)) => Self::of_clusters(without, with),
-            (Ok(_), Err(failure)) => Some(Self::of(format!("{}: {}", failure.step, failure.error))),
-            // A plan that fails anyway has no end to compare.
-            (Err(_), _) => None,
-        }
-    }
-
-    fn of_clusters(without: &Contents, with: &Contents) -> Option<Self> {
-        let changed = without.iter().find_map(|(key, content)| {
-            let name = object_name(&content.kind, key);
-            let Some(other) = with.get(key) else {
-                let text = format!("{name} is missing, and is there without the faults");
-                return Some(Self::noticed(text, &name, key, ""));
-            };
-            let first = differences(&content.kind, &content.value, &other.value).into_iter().next()?;
-            let text = if first.is_hidden() {
-                format!("{name}: {} differs from that without the faults", first.field)
-            } else {
-                format!("{name}: {} is {}, and {} without the faults", first.field, first.after, first.before)
-            };
-            let Some(fields) = expected_field(&first) else {
-                return Some(Self { text, last_steps: Vec::new() });
-            };
-            Some(Self::noticed(text, &name, key, &fields))
-        });
-        changed.or_else(|| {
-            let (key, content) = with.iter().find(|(key, _)| without.get(key).is_none())?;
-            let name = object_name(&content.kind, key);
-            let text = format!("{name} is there, and is missing without the faults");
-            Some(Self::noticed(text, &name, key, ", absent: true"))
-        })
-    }
-
-    /// Pods with generated names are counted under a pattern, which no object has.
-    fn noticed(text: String, object: &str, key: &Key, expected: &str) -> Self {
-        if key.name.ends_with('*') {
-            return Self::of(text);
-        }
-        let advance = format!("advance: {}", short_duration(SETTLING));
-        let expect = format!("expect: {{object: {}{expected}}}", scalar(object));
-        Self { text, last_steps: vec![advance, expect] }
     }
 }
 

@@ -8,12 +8,11 @@ mod deviation;
 mod placed_fault;
 mod trial;
 
-use windtunnel_core::panics;
-
 use self::deviation::Deviation;
 pub use self::placed_fault::PlacedFault;
 use super::error::SessionError;
-use super::workers::map_in_parallel;
+use super::final_state::difference;
+use super::workers::{guarded, map_in_parallel};
 use crate::backends::{BackendError, INTERRUPTED, Stop};
 use crate::plan::Plan;
 
@@ -88,18 +87,15 @@ pub fn check(
     }
     let possible = candidates::find(plan, &undisturbed, kind);
     let tried = sample(&possible, settings.runs_max);
-    let difference =
-        |faults: &[PlacedFault]| match panics::catch_panic(|| trial::run(plan, seed, faults, &settings.stop))
-        {
-            Ok(Ok(run)) => {
-                Deviation::find(&undisturbed.end, &run.end).map(|found| found.without_secrets(&run.secrets))
-            }
-            Ok(Err(error)) => Some(error.into()),
-            Err(panic) => Some(Deviation::of(format!("a component panicked: {panic}"))),
-        };
+    let deviation = |faults: &[PlacedFault]| match guarded(|| trial::run(plan, seed, faults, &settings.stop))
+    {
+        Ok(run) => difference(&undisturbed.end, &run.end, Deviation::of_clusters)
+            .map(|found| found.without_secrets(&run.secrets)),
+        Err(why) => Some(Deviation::from(why)),
+    };
     let findings = map_in_parallel(&tried, settings.jobs, |faults| {
-        let found = difference(faults).filter(|_| !settings.stop.is_requested())?;
-        Some(shrink(faults.clone(), found, difference))
+        let found = deviation(faults).filter(|_| !settings.stop.is_requested())?;
+        Some(shrink(faults.clone(), found, deviation))
     });
     if settings.stop.is_requested() {
         return Err(BackendError::Failed(INTERRUPTED.to_owned()).into());
@@ -112,13 +108,13 @@ pub fn check(
 fn shrink(
     mut faults: Vec<PlacedFault>,
     mut found: Deviation,
-    difference: impl Fn(&[PlacedFault]) -> Option<Deviation>,
+    deviation: impl Fn(&[PlacedFault]) -> Option<Deviation>,
 ) -> Finding {
     let mut index = 0;
     while index < faults.len() && faults.len() > 1 {
         let mut fewer = faults.clone();
         fewer.remove(index);
-        match difference(&fewer) {
+        match deviation(&fewer) {
             Some(other) => (faults, found) = (fewer, other),
             None => index += 1,
         }

@@ -8,7 +8,7 @@ use super::placed_fault::PlacedFault;
 use crate::backends::Stop;
 use crate::backends::in_process::StoppableInProcess;
 use crate::engine::error::SessionError;
-use crate::engine::restarts::{End, end_of};
+use crate::engine::final_state::{End, end_of};
 use crate::engine::run::{Failure, run_in_session};
 use crate::engine::runtime::reads::Reads;
 use crate::engine::session::Session;

@@ -2,15 +2,17 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use windtunnel_core::panics;
 use windtunnel_core::requests::faults::{Hits, RequestFilter};
 
-use super::{End, Restart, difference, end_of};
+use super::Restart;
 use crate::engine::cluster_copy::ClusterCopy;
 use crate::engine::error::SessionError;
+use crate::engine::final_state::{End, difference, end_of};
+use crate::engine::restored::changed_objects;
 use crate::engine::run::{continue_in_session, run_in_session};
 use crate::engine::runtime::crashes::{Crash, CrashMoment};
 use crate::engine::session::Session;
+use crate::engine::workers::guarded;
 use crate::plan::Plan;
 
 /// The cluster from which a run with a crash begins.
@@ -35,11 +37,11 @@ impl CrashBatch {
     pub(super) fn differences(self, plan: &Plan, seed: u64, end: &End) -> Vec<(Restart, Option<String>)> {
         let Self { origin, restarts } = self;
         let of_restart = |(restart, write): (Restart, u32)| {
-            let other = panics::catch_panic(|| origin.run(plan, seed, &restart.process, write));
-            let found = match other {
-                Ok(Ok(other)) => difference(end, &other),
-                Ok(Err(error)) => Some(error.to_string()),
-                Err(panic) => Some(format!("a component panicked: {panic}")),
+            let found = match guarded(|| origin.run(plan, seed, &restart.process, write)) {
+                Ok(other) => difference(end, &other, |without, with| {
+                    changed_objects(without, with).next().map(|object| object.text("the restart"))
+                }),
+                Err(why) => Some(why),
             };
             (restart, found)
         };

@@ -283,7 +283,7 @@ mod tests {
     fn a_hidden_value_is_only_said_to_differ() {
         let key = windtunnel_core::resources::SECRETS.key("default", "mine");
         let data = |value: &str| json!({ "data": { "token": value } });
-        let found = super::super::differences("Secret", &data("b25l"), &data("dHdv"));
+        let found = super::super::difference::differences("Secret", &data("b25l"), &data("dHdv"));
         let leftovers = found.into_iter().map(|one| Leftover::of_field("Secret", &key, one));
         let [leftover] = leftovers.collect::<Vec<_>>().try_into().unwrap();
         let text = "Secret/default/mine: data.token has another value, which is not printed";

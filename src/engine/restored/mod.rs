@@ -6,6 +6,7 @@
 //! state now ------+
 //! ```
 
+mod changed_objects;
 mod contents;
 mod difference;
 mod known_states;
@@ -18,14 +19,14 @@ pub mod volatile;
 pub use self::leftover::{Leftover, What};
 pub use self::list::render;
 
-pub(in crate::engine) use self::contents::{Contents, object_name};
-pub(in crate::engine) use self::difference::{Difference, differences};
+pub(in crate::engine) use self::changed_objects::{ChangedObject, ObjectChange, changed_objects};
+pub(in crate::engine) use self::contents::Contents;
+pub(in crate::engine) use self::difference::Difference;
 pub(in crate::engine) use self::known_states::{KnownStates, State};
 
 use windtunnel_core::View;
 use windtunnel_openshift::environment::Environment;
 
-use self::contents::Content;
 use self::known_states::completed_version;
 use crate::plan::Restoration;
 
@@ -72,19 +73,14 @@ pub(in crate::engine) fn leftovers(before: &State, now: &State, environment: &En
 }
 
 fn compare(before: &Contents, now: &Contents) -> Vec<Leftover> {
-    let mut found = Vec::new();
-    for (key, Content { kind, value }) in before.iter() {
-        match now.get(key) {
-            None => found.push(Leftover::missing(kind, key)),
-            Some(other) => {
-                let fields = differences(kind, value, &other.value).into_iter();
-                found.extend(fields.map(|difference| Leftover::of_field(kind, key, difference)));
-            }
+    let leftovers_of = |ChangedObject { key, kind, change }: ChangedObject<'_>| match change {
+        ObjectChange::Missing => vec![Leftover::missing(kind, key)],
+        ObjectChange::New(content) => vec![Leftover::new_object(kind, key, content.owner())],
+        ObjectChange::Fields(fields) => {
+            fields.into_iter().map(|difference| Leftover::of_field(kind, key, difference)).collect()
         }
-    }
-    for (key, content) in now.iter().filter(|(key, _)| before.get(key).is_none()) {
-        found.push(Leftover::new_object(&content.kind, key, content.owner()));
-    }
+    };
+    let mut found: Vec<Leftover> = changed_objects(before, now).flat_map(leftovers_of).collect();
     found.sort_by(|one, other| one.what.cmp(&other.what).then_with(|| one.object.cmp(&other.object)));
     found
 }
