@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use windtunnel_core::View;
+use windtunnel_core::clock::Time;
 
 use super::error::SessionError;
 use super::progress::Progress;
-use super::runtime::EmbeddedProgram;
+use super::runtime::{EmbeddedProgram, Observer, Simulation};
 use super::session::Session;
 use crate::backends::Backend;
 use crate::backends::in_process::InProcessBackend;
@@ -98,6 +99,19 @@ pub fn run_in_session(session: &mut Session, plan: &Plan) -> Option<Failure> {
         session.be_strict();
     }
     run_after(session, plan, 0)
+}
+
+/// As [`run_in_session`]; `look` gets the cluster whenever it has settled, and returns when it wants to look again even if
+/// nothing happens.
+pub(super) fn run_observed(
+    session: &mut Session,
+    plan: &Plan,
+    look: impl FnMut(&Simulation) -> Option<Time> + Send + 'static,
+) -> Option<Failure> {
+    session.simulation.observer = Some(Observer::new(Box::new(look)));
+    let failure = run_in_session(session, plan);
+    session.simulation.observer = None;
+    failure
 }
 
 /// Runs the steps of a plan after the first `done` in a session that has run these. Returns the step that failed, which

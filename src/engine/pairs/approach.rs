@@ -1,11 +1,8 @@
 //! Looks for the first moment of an update with no way back.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use windtunnel_core::clock::after;
 
-use windtunnel_core::clock::{Time, after};
-
-use crate::engine::runtime::Observer;
+use crate::engine::session::Session;
 use crate::engine::sweep::{Branch, Finder, Moments, Request, Snapshot, Terms, Verdict};
 
 /// A copy of a cluster that approaches the end of its update, from one moment to a later one.
@@ -62,30 +59,21 @@ impl Approach {
     fn snapshot_at(&self, moment: usize) -> Option<Snapshot> {
         let ahead = moment.checked_sub(self.index).filter(|ahead| *ahead > 0)?;
         let mut session = self.base.copy.continued(self.terms.seed).ok()?;
-        let (is_there, found) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None)));
         let Request::GoTo(target) = &self.terms.request else { return None };
         let mut finder = Finder::new(Moments::EveryWrite, Some(target.clone()));
-        let (writes, mut seen) = (self.base.moment.writes, 0);
-        let look = {
-            let (is_there, found) = (Arc::clone(&is_there), Arc::clone(&found));
-            move |cluster: &_| {
-                let moment = finder.look(cluster);
-                seen += usize::from(moment.is_some());
-                if let Some(mut moment) = moment.filter(|_| seen == ahead) {
-                    moment.writes += writes;
-                    *found.lock().unwrap_or_else(PoisonError::into_inner) = Snapshot::of(cluster, moment);
-                    is_there.store(true, Ordering::Relaxed);
-                }
-                None::<Time>
+        let (mut seen, mut found) = (0, None);
+        let is_there = |cluster: &_| {
+            let Some(mut moment) = finder.look(cluster) else { return false };
+            seen += 1;
+            if seen == ahead {
+                moment.writes += self.base.moment.writes;
+                found = Snapshot::of(cluster, moment);
             }
+            seen == ahead
         };
-        session.simulation.observer = Some(Observer::new(Box::new(look)));
         let deadline = after(session.now(), self.terms.within);
-        let outcome = session
-            .runtime
-            .block_on(session.simulation.run_until(deadline, |_| is_there.load(Ordering::Relaxed)));
-        session.simulation.observer = None;
-        outcome.ok()?;
-        found.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let Session { simulation, runtime } = &mut session;
+        runtime.block_on(simulation.run_until(deadline, is_there)).ok()?;
+        found
     }
 }

@@ -1,14 +1,11 @@
 //! The trial of a cell: the update, and the ways back.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use jiff::SignedDuration;
-use windtunnel_core::clock::Time;
 
 use super::Cell;
 use super::approach::Approach;
 use crate::engine::error::SessionError;
-use crate::engine::runtime::Observer;
+use crate::engine::runtime::Simulation;
 use crate::engine::session::Session;
 use crate::engine::sweep::{Branch, Finder, Moment, Moments, Request, Snapshot, Terms, Verdict};
 
@@ -79,12 +76,11 @@ impl CellResult {
 pub(super) fn run(cell: &Cell, seed: u64) -> Result<CellResult, SessionError> {
     let mut session = Session::start(&cell.plan(), "", &[], seed)?;
     let began = session.now();
-    let update = Update::watch(&mut session, cell);
+    let mut update = Update::new(cell);
     let to_newer = terms(cell, Way::There, seed);
-    let (verdict, end) = session.go(&to_newer);
+    let (verdict, end) = session.go(&to_newer, &mut |cluster| update.look(cluster));
     let there = Leg { verdict, took: end.duration_since(began) };
-    session.simulation.observer = None;
-    let Seen { first, count, last } = update.into_seen();
+    let Update { first, count, last, .. } = update;
     let (Some(first), Some(last), Verdict::Safe) = (first, last, &there.verdict) else {
         return Ok(CellResult::not_updated(cell.clone(), there));
     };
@@ -127,38 +123,27 @@ fn terms(cell: &Cell, way: Way, seed: u64) -> Terms {
     }
 }
 
-/// The moments of the update, as far as they have been seen.
-#[derive(Default)]
-struct Seen {
+/// The moments of an update, as far as they have been seen.
+struct Update {
+    finder: Finder,
     first: Option<Snapshot>,
     count: usize,
     last: Option<Moment>,
 }
 
-/// Follows an update.
-struct Update(Arc<Mutex<Seen>>);
-
 impl Update {
-    /// Follows the update of a session from now on.
-    fn watch(session: &mut Session, cell: &Cell) -> Self {
-        let seen = Arc::new(Mutex::new(Seen::default()));
-        let mut finder = Finder::new(Moments::EveryWrite, Some(cell.older.version.clone()));
-        let update = Self(Arc::clone(&seen));
-        session.simulation.observer = Some(Observer::new(Box::new(move |cluster| {
-            if let Some(moment) = finder.look(cluster) {
-                let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                if seen.first.is_none() {
-                    seen.first = Snapshot::of(cluster, moment.clone());
-                }
-                seen.count += 1;
-                seen.last = Some(moment);
-            }
-            None::<Time>
-        })));
-        update
+    fn new(cell: &Cell) -> Self {
+        let finder = Finder::new(Moments::EveryWrite, Some(cell.older.version.clone()));
+        Self { finder, first: None, count: 0, last: None }
     }
 
-    fn into_seen(self) -> Seen {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Looks at the settled cluster.
+    fn look(&mut self, cluster: &Simulation) {
+        let Some(moment) = self.finder.look(cluster) else { return };
+        if self.first.is_none() {
+            self.first = Snapshot::of(cluster, moment.clone());
+        }
+        self.count += 1;
+        self.last = Some(moment);
     }
 }

@@ -10,8 +10,7 @@ use windtunnel_openshift::release::Release;
 use super::check_with;
 use super::finder::Origins;
 use crate::engine::cluster_copy::ClusterCopy;
-use crate::engine::run::{continue_in_session, run_in_session};
-use crate::engine::runtime::{Observer, Simulation};
+use crate::engine::run::{continue_in_session, run_observed};
 use crate::engine::session::Session;
 use crate::plan::{
     Action, Check, ClusterPlan, Expectation, ExpectedState, ExpectedTime, Keep, ObjectRef, Plan, PlannedStep,
@@ -69,15 +68,14 @@ fn a_copy_that_continues_a_plan_has_the_same_record() {
     let start = || Session::start(&plan.cluster, &plan.name, &plan.ids, 1).unwrap();
     let mut session = start();
     let ((sender, receiver), mut looks) = (channel(), 0);
-    session.simulation.observer = Some(Observer::new(Box::new(move |cluster: &Simulation| {
+    let failure = run_observed(&mut session, &plan, move |cluster| {
         looks += 1;
         if looks % 10 == 0 && cluster.progress.can_continue() {
             sender.send(ClusterCopy::with_record(cluster).unwrap()).unwrap();
         }
         None
-    })));
-    assert_eq!(run_in_session(&mut session, &plan), None);
-    session.simulation.observer = None;
+    });
+    assert_eq!(failure, None);
     let record = session.into_record().to_lines();
     let copies: Vec<ClusterCopy> = receiver.iter().collect();
     assert!(copies.len() > 5, "{}", copies.len());

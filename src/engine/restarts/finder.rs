@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::Restart;
 use super::batch::{CrashBatch, Origin};
 use crate::engine::cluster_copy::ClusterCopy;
-use crate::engine::run::run_in_session;
-use crate::engine::runtime::{Observer, Simulation};
+use crate::engine::run::run_observed;
+use crate::engine::runtime::Simulation;
 use crate::engine::session::Session;
 use crate::plan::Plan;
 use crate::record::Event;
@@ -41,16 +41,11 @@ pub(super) struct Finder {
 /// Runs the plan, and sends the crashes at each of its writes.
 pub(super) fn find_in(session: &mut Session, plan: &Plan, finder: Finder) {
     let finder = Arc::new(Mutex::new(finder));
-    let look = {
-        let finder = Arc::clone(&finder);
-        move |cluster: &Simulation| {
-            finder.lock().unwrap_or_else(PoisonError::into_inner).look(cluster);
-            None
-        }
-    };
-    session.simulation.observer = Some(Observer::new(Box::new(look)));
-    run_in_session(session, plan);
-    session.simulation.observer = None;
+    let observer = Arc::clone(&finder);
+    run_observed(session, plan, move |cluster| {
+        observer.lock().unwrap_or_else(PoisonError::into_inner).look(cluster);
+        None
+    });
     finder.lock().unwrap_or_else(PoisonError::into_inner).send(&session.simulation);
 }
 

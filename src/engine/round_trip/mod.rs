@@ -91,7 +91,7 @@ pub fn run(plan: &Plan, seed: u64) -> Result<RoundTrip, SessionError> {
 fn arrive(session: &mut Session, home: &Version) -> Result<Verdict, SessionError> {
     let Session { simulation, runtime } = session;
     runtime.block_on(async {
-        let (verdict, _) = wait_for_arrival(simulation, home, WAY_BACK).await?;
+        let (verdict, _) = wait_for_arrival(simulation, home, WAY_BACK, &mut |_| {}).await?;
         if verdict == Verdict::Safe {
             let deadline = after(simulation.now(), SETTLING);
             simulation.run_until(deadline, is_calm).await?;

@@ -97,7 +97,7 @@ impl Snapshot {
             Ok(session) => session,
             Err(error) => return Branch::failed(moment, error.to_string()),
         };
-        let (mut verdict, end) = session.go(terms);
+        let (mut verdict, end) = session.go(terms, &mut |_| {});
         let took = end.duration_since(copy.at());
         let nodes_after = node_states(session.view());
         let version = session.view().get(&CLUSTER_VERSIONS, "", "version");
@@ -151,13 +151,21 @@ impl Session {
     }
 
     /// Makes the request, and waits until the fate of the cluster is known. Returns it with the time when the cluster
-    /// arrived, or when no more was to be expected.
-    pub(in crate::engine) fn go(&mut self, terms: &Terms) -> (Verdict, Time) {
-        go(self, terms).unwrap_or_else(|error| (failure(self, &error), self.now()))
+    /// arrived, or when no more was to be expected. `look` gets the settled cluster after each of its writes.
+    pub(in crate::engine) fn go(
+        &mut self,
+        terms: &Terms,
+        look: &mut dyn FnMut(&Simulation),
+    ) -> (Verdict, Time) {
+        go(self, terms, look).unwrap_or_else(|error| (failure(self, &error), self.now()))
     }
 }
 
-fn go(session: &mut Session, terms: &Terms) -> Result<(Verdict, Time), SessionError> {
+fn go(
+    session: &mut Session,
+    terms: &Terms,
+    look: &mut dyn FnMut(&Simulation),
+) -> Result<(Verdict, Time), SessionError> {
     match &terms.request {
         Request::GoTo(version) => {
             let to = Target::Version(version.clone());
@@ -166,11 +174,11 @@ fn go(session: &mut Session, terms: &Terms) -> Result<(Verdict, Time), SessionEr
         Request::Kill(component) => session.kill(component)?,
     }
     let Session { simulation, runtime } = session;
-    runtime.block_on(wait_for_arrival(simulation, &terms.target, terms.within))
+    runtime.block_on(wait_for_arrival(simulation, &terms.target, terms.within, look))
 }
 
 /// Waits until the fate of a cluster on its way to a release is known. Returns it with the time when the cluster arrived,
-/// or when no more was to be expected.
+/// or when no more was to be expected. `look` gets the settled cluster after each of its writes.
 ///
 /// # Errors
 /// The cluster cannot continue.
@@ -178,17 +186,25 @@ pub(in crate::engine) async fn wait_for_arrival(
     simulation: &mut Simulation,
     target: &Version,
     within: SignedDuration,
+    look: &mut dyn FnMut(&Simulation),
 ) -> Result<(Verdict, Time), SessionError> {
     let mut judge = Judge::new(target.clone(), simulation.now());
     let deadline = after(simulation.now(), within);
     loop {
-        simulation.run_until(deadline, |cluster| judge.is_decided(cluster)).await?;
+        let is_decided = |cluster: &Simulation| {
+            look(cluster);
+            judge.is_decided(cluster)
+        };
+        simulation.run_until(deadline, is_decided).await?;
         let decided_at = simulation.now();
         if !judge.has_arrived(simulation) {
             return Ok((judge.verdict(simulation), decided_at));
         }
-        let has_left =
-            simulation.run_until(after(decided_at, STAYING), |cluster| !judge.has_arrived(cluster)).await?;
+        let has_left = |cluster: &Simulation| {
+            look(cluster);
+            !judge.has_arrived(cluster)
+        };
+        let has_left = simulation.run_until(after(decided_at, STAYING), has_left).await?;
         if !has_left {
             return Ok((Verdict::Safe, decided_at));
         }

@@ -10,11 +10,9 @@ mod routine;
 mod verdict;
 
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
 
 use jiff::SignedDuration;
 use semver::Version;
-use windtunnel_core::panics;
 
 pub use self::branch::{Branch, Request};
 pub(in crate::engine) use self::branch::{Snapshot, Terms};
@@ -26,10 +24,9 @@ pub use self::verdict::{NodeStates, RejectedWrite, Verdict, trapped_writes};
 pub(in crate::engine) use self::branch::wait_for_arrival;
 
 use super::error::SessionError;
-use super::run::{Failure, run_in_session};
-use super::runtime::{Observer, Simulation};
+use super::run::{Failure, run_observed};
 use super::session::Session;
-use super::workers::with_workers;
+use super::workers::{guarded, with_workers};
 use crate::plan::{Action, Plan, Step, Target};
 use crate::record::{Event, Secrets};
 
@@ -102,15 +99,19 @@ fn run_with_branches(
         goes_back: release == Some(&plan.cluster.release.version),
         must_be_restored: options.must_be_restored,
     };
-    let finder = Finder::new(options.moments.clone(), release.cloned());
+    let mut finder = Finder::new(options.moments.clone(), release.cloned());
     let (failure, mut branches) = with_workers(
         options.jobs,
         |snapshot: Snapshot| run_branch(&snapshot, &terms),
         |sender| {
-            session.simulation.observer = Some(observer(finder, sender));
-            let failure = run_in_session(session, plan);
-            session.simulation.observer = None;
-            failure
+            run_observed(session, plan, move |cluster| {
+                let moment = finder.look(cluster);
+                if let Some(snapshot) = moment.and_then(|moment| Snapshot::of(cluster, moment)) {
+                    // The workers live as long as the sender.
+                    let _ = sender.send(snapshot);
+                }
+                finder.next()
+            })
         },
     );
     branches.sort_by_key(|branch| (branch.moment.at, branch.moment.writes));
@@ -126,21 +127,7 @@ fn last_target(plan: &Plan) -> Version {
     updates.unwrap_or_else(|| plan.cluster.release.version.clone())
 }
 
-/// Sends a copy of the cluster at each moment, and waits while the workers are busy.
-fn observer(mut finder: Finder, sender: SyncSender<Snapshot>) -> Observer<Simulation> {
-    Observer::new(Box::new(move |cluster: &Simulation| {
-        let snapshot = finder.look(cluster).and_then(|moment| Snapshot::of(cluster, moment));
-        if let Some(snapshot) = snapshot {
-            // The workers live as long as the sender.
-            let _ = sender.send(snapshot);
-        }
-        finder.next()
-    }))
-}
-
 /// Runs a branch to its end.
 fn run_branch(snapshot: &Snapshot, terms: &Terms) -> Branch {
-    let moment = snapshot.moment.clone();
-    let branch = panics::catch_panic(|| snapshot.run(terms));
-    branch.unwrap_or_else(|panic| Branch::failed(moment, format!("a component panicked: {panic}")))
+    guarded(|| Ok(snapshot.run(terms))).unwrap_or_else(|why| Branch::failed(snapshot.moment.clone(), why))
 }
