@@ -7,7 +7,7 @@ use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Answer, Change, Identity, Write};
 
-use super::answers;
+use super::awaited::{Awaited, Sent};
 use super::mutant::{Defect, Mutant};
 use super::tampering::{Passed, State, Tampering, component};
 
@@ -16,14 +16,7 @@ use super::tampering::{Passed, State, Tampering, component};
 pub(in crate::engine) struct Tampered {
     actor: Box<dyn Actor>,
     tampering: Tampering,
-    /// Answers to writes that were not made, with their places among the answers to all writes of the last turn.
-    skipped: Vec<(usize, Answer)>,
-    /// The number of writes of the last turn that were made.
-    made: usize,
-    /// Writes that the mutant makes itself.
-    own: Vec<Write>,
-    /// Writes whose answers are lost.
-    unanswered: Vec<Write>,
+    awaited: Awaited,
     /// Changes that the actor has not seen yet.
     unseen: Vec<Change>,
     /// When the actor wants its next turn, and what it waits for.
@@ -45,10 +38,7 @@ impl Tampered {
         Self {
             actor,
             tampering,
-            skipped: Vec::new(),
-            made: 0,
-            own: Vec::new(),
-            unanswered: Vec::new(),
+            awaited: Awaited::default(),
             unseen: Vec::new(),
             wake_at: None,
             why: String::new(),
@@ -66,23 +56,6 @@ impl Tampered {
             && self.wake_at.is_none_or(|at| at > input.now)
     }
 
-    /// Returns the answers that the actor gets.
-    fn answers(&mut self, input: &Input<'_>) -> Vec<Answer> {
-        let mut answers: Vec<Answer> = input.answers.to_vec();
-        answers.retain(|answer| !take(&mut self.own, &answer.write));
-        for answer in answers.iter_mut().filter(|answer| answer.outcome.is_ok()) {
-            if take(&mut self.unanswered, &answer.write) {
-                answer.outcome = Err(answers::timeout());
-            }
-        }
-        if !answers.is_empty() || self.made == 0 {
-            for (at, answer) in self.skipped.drain(..) {
-                answers.insert(at.min(answers.len()), answer);
-            }
-        }
-        answers
-    }
-
     /// Returns the changes that the actor sees, and keeps the others.
     fn changes(&mut self, state: &mut State, input: &Input<'_>) -> Vec<Change> {
         state.reveal_written(input.answers, input.view);
@@ -98,19 +71,11 @@ impl Tampered {
 
     /// Runs the actor with the cluster as it believes it to be.
     fn run(&mut self, input: &Input<'_>) -> Step {
-        let answers = self.answers(input);
         let tampering = self.tampering.clone();
         let mut state = tampering.lock();
-        let answers: Vec<Answer> = answers
-            .into_iter()
-            .map(|answer| {
-                let outcome = match answer.outcome {
-                    Ok(object) => Ok(state.believed_object(&answer.write.key(), &object)),
-                    Err(refusal) => Err(refusal),
-                };
-                Answer { outcome, ..answer }
-            })
-            .collect();
+        let answers = self.awaited.take(input.answers, |write, answer| {
+            answer.outcome.clone().map(|object| state.believed_object(&write.key(), &object))
+        });
         let changes = self.changes(&mut state, input);
         let shadow = state.take_shadow();
         let view = shadow.as_ref().unwrap_or(input.view);
@@ -129,36 +94,31 @@ impl Tampered {
         let effects: Vec<Effect> = effects.into_iter().filter(|effect| !is_hidden(mutant, effect)).collect();
         state.observed.hits += u64::try_from(all - effects.len()).unwrap_or(0);
         let mut sent = state.take_due(self.actor.name(), input.view, input.now);
-        self.own.extend(sent.iter().cloned());
-        self.made = 0;
-        for (at, write) in writes.into_iter().enumerate() {
-            let passed = state.pass(self.actor.name(), write.clone(), input.view, input.now);
-            self.made += usize::from(!matches!(passed, Passed::Skipped(_)));
-            match passed {
-                Passed::Made(write) => sent.push(write),
+        sent.iter().for_each(|_| self.awaited.push(Sent::Own));
+        for write in writes {
+            match state.pass(self.actor.name(), write.clone(), input.view, input.now) {
+                Passed::Made(made) => {
+                    self.awaited.push(Sent::Made(made.clone()));
+                    sent.push(made);
+                }
                 Passed::Twice => {
-                    self.own.push(write.clone());
+                    self.awaited.push(Sent::Own);
+                    self.awaited.push(Sent::Made(write.clone()));
                     sent.extend([write.clone(), write]);
                 }
                 Passed::Unanswered => {
-                    self.unanswered.push(write.clone());
+                    self.awaited.push(Sent::Unanswered(write.clone()));
                     sent.push(write);
                 }
-                Passed::Skipped(outcome) => self.skipped.push((at, Answer { write, outcome })),
+                Passed::Skipped(outcome) => self.awaited.push(Sent::Skipped(Answer { write, outcome })),
             }
         }
-        let answers_at = (!self.skipped.is_empty() && self.made == 0).then_some(input.now);
+        let answers_at = self.awaited.has_only_skipped().then_some(input.now);
         let seen_at = self.unseen.iter().filter_map(|change| state.reveals_at(&change.key)).min();
         let own_at = state.next_due(self.actor.name());
         let wake_at = [wake_at, answers_at, seen_at, own_at].into_iter().flatten().min();
         Step { writes: sent, wake_at, why, effects }
     }
-}
-
-/// Removes a write from a list. Returns false if it is not there.
-fn take(writes: &mut Vec<Write>, write: &Write) -> bool {
-    let at = writes.iter().position(|known| known == write);
-    at.map(|at| writes.remove(at)).is_some()
 }
 
 /// Returns whether the mutant suppresses an effect.

@@ -6,6 +6,7 @@
 
 mod actor;
 mod answers;
+mod awaited;
 mod insights;
 mod memory;
 mod mutant;

@@ -4,39 +4,27 @@
 //! forgotten write undone would repeat it at once. So it believes that the write was made, as a program does whose code
 //! lacks the write.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use windtunnel_controllers::environment::NodeEnvironment;
 use windtunnel_controllers::{Actor, Input, Interest, Signal, Step};
 use windtunnel_core::clock::Time;
-use windtunnel_core::{Answer, Change, Identity, Object, Refusal, View, Write};
+use windtunnel_core::{Answer, Change, Identity, View, Write};
 
 use super::belief::Beliefs;
 use super::{Fate, Flaw, HIT, Scene, SeededDefect};
+use crate::engine::mutants::awaited::{Awaited, Sent};
 
 /// An actor with a defect.
 #[derive(Clone)]
 pub(super) struct Planted {
     actor: Box<dyn Actor>,
     defect: &'static SeededDefect,
-    /// The writes whose answers the actor awaits, in order.
-    sent: VecDeque<Sent>,
+    awaited: Awaited,
     beliefs: Beliefs,
     /// When the actor wants its next turn, and what it waits for.
     wake_at: Option<Time>,
     why: String,
-}
-
-/// A write of the last turns.
-#[derive(Debug, Clone)]
-enum Sent {
-    /// It was made, perhaps in another form. The actor expects an answer to this one.
-    Made(Box<Write>),
-    /// The defect made it; the actor does not know it.
-    Own,
-    /// It was not made, and has this answer.
-    Skipped(Box<Answer>),
 }
 
 impl Planted {
@@ -44,45 +32,21 @@ impl Planted {
         Self {
             actor,
             defect,
-            sent: VecDeque::new(),
+            awaited: Awaited::default(),
             beliefs: Beliefs::default(),
             wake_at: None,
             why: String::new(),
         }
     }
 
-    /// The answers that the actor gets, in the order of its writes.
+    /// The answers that the actor gets.
     fn answers(&mut self, input: &Input<'_>) -> Vec<Answer> {
-        let mut answers = Vec::new();
-        for answer in input.answers {
-            while let Some(Sent::Skipped(skipped)) = self.sent.front() {
-                answers.push((**skipped).clone());
-                self.sent.pop_front();
-            }
-            match self.sent.pop_front() {
-                Some(Sent::Own) => {}
-                Some(Sent::Made(write)) => {
-                    let outcome = self.outcome(&write, answer, input.view);
-                    answers.push(Answer { write: *write, outcome });
-                }
-                Some(Sent::Skipped(_)) | None => answers.push(answer.clone()),
-            }
-        }
-        while let Some(Sent::Skipped(skipped)) = self.sent.front() {
-            answers.push((**skipped).clone());
-            self.sent.pop_front();
-        }
-        answers
-    }
-
-    /// The outcome of a write as the actor understands it.
-    fn outcome(&mut self, write: &Write, answer: &Answer, view: &View) -> Result<Object, Refusal> {
-        match (self.defect.flaw, &answer.outcome) {
+        self.awaited.take(input.answers, |write, answer| match (self.defect.flaw, &answer.outcome) {
             (Flaw::Misreads(is_misread), Err(refusal)) if HIT.reach_if(is_misread(write, refusal)) => {
-                Ok(self.beliefs.believe(write, None, view))
+                Ok(self.beliefs.believe(write, None, input.view))
             }
             (_, outcome) => outcome.clone(),
-        }
+        })
     }
 
     /// The news that the actor gets: changes and signals.
@@ -121,7 +85,7 @@ impl Planted {
         for write in std::mem::take(&mut step.writes) {
             self.pass_write(write, scene, &mut step.writes);
         }
-        if !self.sent.is_empty() && self.sent.iter().all(|sent| matches!(sent, Sent::Skipped(_))) {
+        if self.awaited.has_only_skipped() {
             step.wake_at = Some(scene.now);
         }
         step
@@ -138,23 +102,23 @@ impl Planted {
         match fate {
             Fate::Made => {
                 self.beliefs.forget(&write);
-                self.sent.push_back(Sent::Made(Box::new(write.clone())));
+                self.awaited.push(Sent::Made(write.clone()));
                 made.push(write);
             }
             Fate::Skipped => {
                 let outcome = Ok(self.beliefs.believe(&write, None, scene.view));
-                self.sent.push_back(Sent::Skipped(Box::new(Answer { write, outcome })));
+                self.awaited.push(Sent::Skipped(Answer { write, outcome }));
             }
             Fate::Changed(operation) => {
                 let changed = Write { operation, ..write.clone() };
                 self.beliefs.believe(&write, Some(&changed), scene.view);
-                self.sent.push_back(Sent::Made(Box::new(write)));
+                self.awaited.push(Sent::Made(write));
                 made.push(changed);
             }
             Fate::Followed(others) => {
-                self.sent.push_back(Sent::Made(Box::new(write.clone())));
+                self.awaited.push(Sent::Made(write.clone()));
                 made.push(write);
-                self.sent.extend(others.iter().map(|_| Sent::Own));
+                others.iter().for_each(|_| self.awaited.push(Sent::Own));
                 made.extend(others);
             }
             Fate::Panics => panic!("{}", self.defect.text),
