@@ -1,4 +1,4 @@
-//! Copies of a running cluster for other threads, which run them while the original continues.
+//! Copies of a running cluster, from which other sessions continue, also on other threads.
 
 use std::sync::Arc;
 
@@ -9,10 +9,22 @@ use super::runtime::Simulation;
 use super::session::Session;
 use crate::record::Record;
 
-/// A copy of a cluster at a moment, which no runtime runs yet.
-pub(in crate::engine) struct ClusterCopy {
+/// A copy of a cluster at a moment. Any number of sessions can continue from it.
+pub struct ClusterCopy {
     at: Time,
     cluster: Simulation,
+}
+
+impl Session {
+    /// Saves the cluster between two steps. `None` if its API server cannot be copied, or the session has a mutant.
+    pub fn save(&self) -> Option<ClusterCopy> {
+        // The clock of the cluster shows its time on its runtime only.
+        let _guard = self.runtime.enter();
+        if self.simulation.tampering.is_some() {
+            return None;
+        }
+        ClusterCopy::with_record(&self.simulation)
+    }
 }
 
 impl ClusterCopy {
@@ -43,13 +55,19 @@ impl ClusterCopy {
         &self.cluster
     }
 
-    /// Continues the cluster on a runtime of its own. The copy stays, and can be continued again.
+    /// Whether programs of the cluster start again when a session continues from it, since they cannot be copied: the
+    /// update status controller. Then its record differs from that of a run without a copy.
+    pub fn restarts_programs(&self) -> bool {
+        self.cluster.has_suspended_tasks()
+    }
+
+    /// Continues from the copy, on a runtime of its own.
     ///
     /// # Errors
     /// There is no runtime, or the API server cannot be copied.
-    pub(in crate::engine) fn continued(&self, seed: u64) -> Result<Session, SessionError> {
+    pub fn resume(&self) -> Result<Session, SessionError> {
         // kube-runtime's back-off draws from this thread-local generator.
-        fastrand::seed(seed);
+        fastrand::seed(self.cluster.record.header.seed);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)

@@ -32,13 +32,13 @@ mod retry;
 pub mod round_trip;
 mod run;
 mod runtime;
-mod saved_cluster;
 mod session;
 mod start;
 pub mod sweep;
 mod unannotated;
 pub(crate) mod workers;
 
+pub use cluster_copy::ClusterCopy;
 pub use error::SessionError;
 pub use expectations::stray_write;
 pub use invariants::RecordedInvariant;
@@ -47,6 +47,5 @@ pub use run::{
     Failure, Outcome, run_after, run_in_session, run_plan, run_plan_on, run_plan_with_programs, secrets_of,
 };
 pub use runtime::{EmbeddedPlace, EmbeddedProgram, Pending, ProgramFuture, StartProgram};
-pub use saved_cluster::SavedCluster;
 pub use session::Session;
 pub use start::{ComponentsBeside, EPOCH, component_names};

@@ -9,7 +9,7 @@ use super::case::Case;
 use super::coverage::{self, Seen};
 use super::oracles::{self, Problem, Settled};
 use crate::engine::mutation::{self, Mutant, Observation};
-use crate::engine::{Failure, SavedCluster, SeededDefect, Session, SessionError, run_after};
+use crate::engine::{ClusterCopy, Failure, SeededDefect, Session, SessionError, run_after};
 use crate::plan::{Plan, Step};
 use crate::record::Record;
 use crate::scenario::Releases;
@@ -172,7 +172,7 @@ pub(super) fn run_forked(
 }
 
 /// Runs all steps of a case, and saves the cluster. Returns it with the number of steps.
-fn save_after(prefix: &Case, releases: &dyn Releases, terms: Terms<'_>) -> Option<(SavedCluster, usize)> {
+fn save_after(prefix: &Case, releases: &dyn Releases, terms: Terms<'_>) -> Option<(ClusterCopy, usize)> {
     let plan = prefix.plan(releases).ok()?;
     let (mut session, _) = terms.start(&plan).ok()?;
     run_after(&mut session, &plan, 0).is_none().then_some(())?;

@@ -58,7 +58,7 @@ impl Approach {
     /// Lets a copy of the base run to a later moment.
     fn snapshot_at(&self, moment: usize) -> Option<Snapshot> {
         let ahead = moment.checked_sub(self.index).filter(|ahead| *ahead > 0)?;
-        let mut session = self.base.copy.continued(self.terms.seed).ok()?;
+        let mut session = self.base.copy.resume().ok()?;
         let Request::GoTo(target) = &self.terms.request else { return None };
         let mut finder = Finder::new(Moments::EveryWrite, Some(target.clone()));
         let (mut seen, mut found) = (0, None);

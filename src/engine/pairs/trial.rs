@@ -77,7 +77,7 @@ pub(super) fn run(cell: &Cell, seed: u64) -> Result<CellResult, SessionError> {
     let mut session = Session::start(&cell.plan(), "", &[], seed)?;
     let began = session.now();
     let mut update = Update::new(cell);
-    let to_newer = terms(cell, Way::There, seed);
+    let to_newer = terms(cell, Way::There);
     let (verdict, end) = session.go(&to_newer, &mut |cluster| update.look(cluster));
     let there = Leg { verdict, took: end.duration_since(began) };
     let Update { first, count, last, .. } = update;
@@ -88,7 +88,7 @@ pub(super) fn run(cell: &Cell, seed: u64) -> Result<CellResult, SessionError> {
         return Ok(CellResult::not_updated(cell.clone(), there));
     };
     drop(session);
-    let to_older = terms(cell, Way::Back, seed);
+    let to_older = terms(cell, Way::Back);
     let back = arrived.run(&to_older);
     let approach = Approach::new(first, to_older);
     let no_return = match back.verdict {
@@ -106,7 +106,7 @@ enum Way {
     Back,
 }
 
-fn terms(cell: &Cell, way: Way, seed: u64) -> Terms {
+fn terms(cell: &Cell, way: Way) -> Terms {
     let (target, force) = match way {
         Way::There => (&cell.newer.version, false),
         // A rollback to an older minor needs force.
@@ -117,7 +117,6 @@ fn terms(cell: &Cell, way: Way, seed: u64) -> Terms {
         force,
         target: target.clone(),
         within: WITHIN,
-        seed,
         goes_back: false,
         must_be_restored: false,
     }

@@ -54,7 +54,7 @@ impl Origin {
     fn run(&self, plan: &Plan, seed: u64, process: &str, write: u32) -> Result<End, SessionError> {
         let mut session = match self {
             Self::Start => Session::start(&plan.cluster, &plan.name, &plan.ids, seed)?,
-            Self::Copy(copy) => copy.lock().unwrap_or_else(PoisonError::into_inner).continued(seed)?,
+            Self::Copy(copy) => copy.lock().unwrap_or_else(PoisonError::into_inner).resume()?,
         };
         session.simulation.crashes.add(Crash {
             process: process.to_owned(),

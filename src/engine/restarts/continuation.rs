@@ -80,7 +80,7 @@ fn a_copy_that_continues_a_plan_has_the_same_record() {
     let copies: Vec<ClusterCopy> = receiver.iter().collect();
     assert!(copies.len() > 5, "{}", copies.len());
     for (number, copy) in copies.iter().enumerate() {
-        let mut session = copy.continued(1).unwrap();
+        let mut session = copy.resume().unwrap();
         assert_eq!(continue_in_session(&mut session, &plan), None, "copy {number}");
         assert!(session.into_record().to_lines() == record, "copy {number}");
     }

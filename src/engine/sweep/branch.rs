@@ -75,7 +75,6 @@ pub(in crate::engine) struct Terms {
     pub(in crate::engine) target: Version,
     /// How much cluster time each branch has.
     pub(in crate::engine) within: SignedDuration,
-    pub(in crate::engine) seed: u64,
     /// Whether copies that arrive are compared with the cluster before the update.
     pub(in crate::engine) goes_back: bool,
     /// Whether they must be equal to it.
@@ -93,7 +92,7 @@ impl Snapshot {
         let Self { moment, copy } = self;
         let moment = moment.clone();
         let nodes_before = node_states(&copy.cluster().view);
-        let mut session = match copy.continued(terms.seed) {
+        let mut session = match copy.resume() {
             Ok(session) => session,
             Err(error) => return Branch::failed(moment, error.to_string()),
         };

@@ -73,7 +73,7 @@ pub fn sweep(plan: &Plan, seed: u64, options: &Options) -> Result<Sweep, Session
     if let Request::Kill(component) = &options.request {
         session.component(component)?;
     }
-    let (failure, branches) = run_with_branches(&mut session, plan, seed, options);
+    let (failure, branches) = run_with_branches(&mut session, plan, options);
     let (length, secrets) = (session.elapsed(), Arc::clone(session.secrets()));
     let record = session.into_record();
     let in_run = record.entries.iter().filter(|entry| !record.is_set_up(entry));
@@ -86,7 +86,6 @@ pub fn sweep(plan: &Plan, seed: u64, options: &Options) -> Result<Sweep, Session
 fn run_with_branches(
     session: &mut Session,
     plan: &Plan,
-    seed: u64,
     options: &Options,
 ) -> (Option<Failure>, Vec<Branch>) {
     let release = options.request.release();
@@ -95,7 +94,6 @@ fn run_with_branches(
         force: true,
         target: release.cloned().unwrap_or_else(|| last_target(plan)),
         within: options.within,
-        seed,
         goes_back: release == Some(&plan.cluster.release.version),
         must_be_restored: options.must_be_restored,
     };
