@@ -8,9 +8,6 @@ use crate::cli::print_notice;
 use crate::engine::program_checks::{self, CheckReport, CheckSettings, Finding, ProgramCheck};
 use crate::plan::{Permission, Plan, ProgramPlan};
 
-/// The maximum number of differences to report.
-const REPORTED_MAX: usize = 10;
-
 /// Runs the checks. Returns all differences; `None` if there are none.
 pub(super) fn check(plan: &Plan, seed: u64, args: &CheckArgs, stop: &Stop) -> Option<String> {
     let problems: Vec<String> = args
@@ -48,12 +45,8 @@ fn check_programs(
         kind.name(),
         findings.len()
     ));
-    let more = findings.len().saturating_sub(REPORTED_MAX);
-    let numbered = findings.iter().enumerate().take(REPORTED_MAX);
-    let mut reported: Vec<String> =
-        numbered.map(|(index, finding)| report_one(plan, args, kind, index, finding)).collect();
-    reported.extend((more > 0).then(|| format!("and {more} more")));
-    (!reported.is_empty()).then(|| reported.join("\n"))
+    let numbered = findings.iter().enumerate();
+    restarts::first_differences(numbered.map(|(index, finding)| report_one(plan, args, kind, index, finding)))
 }
 
 /// The difference, with the steps that reproduce it, or the file that has them.

@@ -19,9 +19,13 @@ pub(in crate::cli) fn check(plan: &Plan, seed: u64) -> Option<String> {
         plan.file,
         differences.len()
     ));
-    let more = differences.len().saturating_sub(REPORTED_MAX);
-    let lines = differences.into_iter().map(|(restart, difference)| format!("{restart}: {difference}"));
-    let mut reported: Vec<String> = lines.take(REPORTED_MAX).collect();
+    first_differences(differences.into_iter().map(|(restart, difference)| format!("{restart}: {difference}")))
+}
+
+/// Returns the first differences, and the number of the others; `None` if there are none.
+pub(super) fn first_differences(mut texts: impl ExactSizeIterator<Item = String>) -> Option<String> {
+    let mut reported: Vec<String> = texts.by_ref().take(REPORTED_MAX).collect();
+    let more = texts.len();
     reported.extend((more > 0).then(|| format!("and {more} more")));
     (!reported.is_empty()).then(|| reported.join("\n"))
 }
