@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use windtunnel_core::clock::Time;
 
-use super::status::{CRASH_LOOP, State};
+use super::pod_status::{CRASH_LOOP, State};
 use super::worker::{PodSync, RESTART_PAUSE};
 use crate::recorder::Notice;
 use crate::registry::{Containers, Contents};

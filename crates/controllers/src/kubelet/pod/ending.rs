@@ -5,7 +5,7 @@ use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::PODS;
 use windtunnel_core::{DeleteOptions, Operation, Write};
 
-use super::status::{Container, State};
+use super::pod_status::{Container, State};
 use super::worker::{PodSync, random_duration};
 use crate::recorder::Notice;
 use crate::{Effect, PROGRAM};

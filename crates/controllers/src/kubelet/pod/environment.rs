@@ -6,7 +6,7 @@ use serde_json::Value;
 use windtunnel_core::Resource;
 use windtunnel_core::resources::{CONFIG_MAPS, SECRETS};
 
-use super::status::State;
+use super::pod_status::State;
 use super::worker::PodSync;
 use crate::recorder::Notice;
 

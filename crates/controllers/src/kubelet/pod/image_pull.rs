@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use super::pull_outcome::{self, Outcome, PullError, Pulling};
 use crate::kubelet::pod::crash::payload_place;
 use crate::kubelet::pod::environment;
-use crate::kubelet::pod::status::State;
+use crate::kubelet::pod::pod_status::State;
 use crate::kubelet::pod::worker::{PodSync, random_duration};
 use crate::recorder::Notice;
 

@@ -4,8 +4,8 @@
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
 
+use super::pod_status::State;
 use super::probe_timing::{first_success, time_to_threshold};
-use super::status::State;
 use super::worker::PodSync;
 use crate::Effect;
 use crate::faults::{Fault, FaultKind};

@@ -12,8 +12,8 @@ use windtunnel_core::resources::PODS;
 use windtunnel_core::rng::Stream;
 use windtunnel_core::{Key, Object, Write};
 
+use super::pod_status::{CRASH_LOOP, Container, State, Status};
 use super::probing::Probing;
-use super::status::{CRASH_LOOP, Container, State, Status};
 use super::sync_context::SyncContext;
 use crate::Effect;
 use crate::environment::Program;

@@ -6,10 +6,10 @@
 //! `windtunnel.dev/program: machine` has programs on machines instead of pods. With
 //! [`PayloadWorkloads::InPods`] all DaemonSets have pods; a new pod restarts the program on its machine.
 
+mod daemon_set_status;
 mod daemons;
 pub mod machines;
 mod revisions;
-mod status;
 
 #[cfg(test)]
 mod tests;
@@ -181,7 +181,7 @@ impl Reconcile for DaemonSetController {
             self.add_end_events(key, &of_pods, view);
             writes.extend(of_pods);
         }
-        writes.extend(status::write_status(set, &daemons));
+        writes.extend(daemon_set_status::write_status(set, &daemons));
         writes
     }
 

@@ -6,11 +6,11 @@
 //! [`PayloadWorkloads::InPods`].
 
 mod conditions;
+mod deployment_status;
 mod events;
 mod rollout;
 mod scaling;
 mod sets;
-mod status;
 
 #[cfg(test)]
 mod tests;
@@ -24,9 +24,9 @@ use windtunnel_core::resources::{DEPLOYMENTS, PODS, REPLICA_SETS};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Answer, Change, ChangeKind, Identity, Key, Object, View, Write};
 
+use self::deployment_status::Counts;
 use self::events::Scalings;
 use self::sets::Sets;
-use self::status::Counts;
 use crate::environment::NodeEnvironment;
 use crate::event_log::{EventLog, is_of_terminating_namespace};
 use crate::recorder::Notice;
@@ -139,7 +139,7 @@ impl DeploymentController {
             *entry = (generation, now + takes);
         }
         if entry.1 <= now {
-            return status::all_available(deployment, self.version.differences_in(view), now);
+            return deployment_status::all_available(deployment, self.version.differences_in(view), now);
         }
         self.queue.add_at(key.clone(), entry.1);
         None
@@ -177,14 +177,16 @@ impl Reconcile for DeploymentController {
         let differences = self.version.differences_in(view);
         if deployment.is_terminating() {
             let counts = Counts::of(&sets, differences);
-            return status::write_status(deployment, &sets, &counts, false, now).into_iter().collect();
+            return deployment_status::write_status(deployment, &sets, &counts, false, now)
+                .into_iter()
+                .collect();
         }
         if let Some(at) = conditions::deadline(deployment).filter(|at| *at > now) {
             self.queue.add_at(key.clone(), at);
         }
         let mut writes = sets::adoptions(deployment, view);
         if writes.is_empty() {
-            writes.extend(status::write_conditions(deployment, |list| {
+            writes.extend(deployment_status::write_conditions(deployment, |list| {
                 conditions::put_pause(list, deployment, now);
             }));
         }
@@ -214,14 +216,15 @@ impl DeploymentController {
         if let Some(new) = sets.new {
             self.rejected.remove(key);
             let corrected = sets.corrected(deployment, new);
-            if let Some(write) = corrected.or_else(|| status::write_revision(deployment, new, now)) {
+            if let Some(write) = corrected.or_else(|| deployment_status::write_revision(deployment, new, now))
+            {
                 return vec![write];
             }
         } else if let Some((why, at)) = self.rejected.get(key).filter(|(_, at)| *at > now) {
             self.queue.add_at(key.clone(), *at);
             let change = |list: &mut Vec<_>| conditions::put_rejected(list, why, now);
-            let write =
-                conditions::has_deadline(deployment).then(|| status::write_conditions(deployment, change));
+            let write = conditions::has_deadline(deployment)
+                .then(|| deployment_status::write_conditions(deployment, change));
             return write.flatten().into_iter().collect();
         }
         let is_paused = deployment["spec"]["paused"] == true;
@@ -231,12 +234,12 @@ impl DeploymentController {
         } else {
             scaling::writes(deployment, sets)
         };
-        if writes.is_empty() && (is_paused || is_rolled_out && status::is_complete(deployment)) {
+        if writes.is_empty() && (is_paused || is_rolled_out && deployment_status::is_complete(deployment)) {
             writes = sets.obsolete(deployment);
         }
         if writes.is_empty() {
             let counts = Counts::of(sets, self.version.differences_in(view));
-            writes.extend(status::write_status(deployment, sets, &counts, is_rolled_out, now));
+            writes.extend(deployment_status::write_status(deployment, sets, &counts, is_rolled_out, now));
         }
         writes
     }

@@ -12,9 +12,9 @@ mod backoff;
 mod ending;
 mod failure_policy;
 mod indexes;
+mod job_status;
 mod replacement_policy;
 mod scale;
-mod status;
 mod tally;
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ impl JobController {
         let minor = self.version.minor_in(view);
         let is_suspended = job["spec"]["suspend"] == true;
         let Some(start) = job.time("/status/startTime").or_else(|| is_suspended.then_some(now)) else {
-            return vec![status::write(job, status::begun(job, now))];
+            return vec![job_status::write(job, job_status::begun(job, now))];
         };
         let mut tally = Tally::of(job, view);
         if is_of_payload(job, view) && !is_suspended {
@@ -146,7 +146,7 @@ impl JobController {
         if let Some(at) = [scale.retry_at, deadline].into_iter().flatten().filter(|at| *at > now).min() {
             self.queue.add_at(key.clone(), at);
         }
-        let mut status = status::with_counts(job, &tally, &scale, minor);
+        let mut status = job_status::with_counts(job, &tally, &scale, minor);
         match end {
             Some(end) => {
                 let required =
@@ -164,7 +164,7 @@ impl JobController {
             None => self.suspend(key, is_suspended, &mut status, now),
         }
         if status != job["status"] {
-            writes.push(status::write(job, status));
+            writes.push(job_status::write(job, status));
         }
         writes
     }
@@ -172,27 +172,27 @@ impl JobController {
     /// Sets the condition that announces the end of a Job, and the final condition once the end is complete.
     fn end(&mut self, key: &Key, end: &End, announced: bool, is_over: bool, status: &mut Value, now: Time) {
         if announced {
-            status::add_condition(status, end.announcement, end, now);
+            job_status::add_condition(status, end.announcement, end, now);
         }
         if !is_over {
             return;
         }
         if end.kind == "Failed" {
-            status::add_condition(status, end.kind, end, now);
+            job_status::add_condition(status, end.kind, end, now);
             return self.events.add(key, Notice::warning(end.reason, end.message.clone()));
         }
         let shown = if announced { end.clone() } else { end.unexplained() };
-        status::add_condition(status, end.kind, &shown, now);
+        job_status::add_condition(status, end.kind, &shown, now);
         status["completionTime"] = json!(rfc3339(now));
         self.events.add(key, Notice::normal("Completed", "Job completed"));
     }
 
     /// Sets the condition for a suspended or resumed Job.
     fn suspend(&mut self, key: &Key, is_suspended: bool, status: &mut Value, now: Time) {
-        if status::is_suspended(status) == is_suspended {
+        if job_status::is_suspended(status) == is_suspended {
             return;
         }
-        status::suspend(status, is_suspended, now);
+        job_status::suspend(status, is_suspended, now);
         let (reason, message) =
             if is_suspended { ("Suspended", "Job suspended") } else { ("Resumed", "Job resumed") };
         self.events.add(key, Notice::normal(reason, message));

@@ -1,7 +1,7 @@
 //! The ReplicaSet controller maintains the desired number of pods. The same code serves ReplicationControllers.
 
 mod ranks;
-mod status;
+mod replica_set_status;
 
 #[cfg(test)]
 mod tests;
@@ -168,7 +168,7 @@ impl Reconcile for ReplicaSetController {
             self.refusals.remove(key);
         }
         let mut writes = if set.is_terminating() { Vec::new() } else { self.scale(set, &pods, view) };
-        let counts = status::Counts::of(set, &pods, now);
+        let counts = replica_set_status::Counts::of(set, &pods, now);
         if let Some(at) = counts.recheck_at {
             self.queue.add_at(key.clone(), at);
         }
@@ -176,7 +176,7 @@ impl Reconcile for ReplicaSetController {
             self.kind == REPLICA_SETS && self.version.differences_in(view).counts_terminating;
         let counts = counts.with_terminating(counts_terminating.then_some(terminating.len()));
         let refusal = self.refusals.get(key).map(String::as_str);
-        writes.extend(status::write_status(&self.kind, set, &counts, refusal, now));
+        writes.extend(replica_set_status::write_status(&self.kind, set, &counts, refusal, now));
         writes
     }
 

@@ -4,7 +4,7 @@ mod events;
 mod ordinals;
 mod pods;
 mod rollout;
-mod status;
+mod stateful_set_status;
 mod volumes;
 
 #[cfg(test)]
@@ -141,7 +141,7 @@ impl Reconcile for StatefulSetController {
         }
         let mut writes = rollout.revision_writes();
         writes.extend(rollout.pod_writes());
-        writes.extend(status::write_status(set, &rollout));
+        writes.extend(stateful_set_status::write_status(set, &rollout));
         writes
     }
 

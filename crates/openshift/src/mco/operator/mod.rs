@@ -1,9 +1,9 @@
 //! The machine-config operator. It follows its Deployment to another release and waits until the required
 //! pools are updated.
 
+mod cluster_operator_status;
 mod pools;
 mod skew;
-mod status;
 #[cfg(test)]
 mod tests;
 
@@ -22,8 +22,8 @@ use windtunnel_core::resources::{
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, Object, View, Write, condition};
 
+use self::cluster_operator_status::Report;
 use self::pools::{Problem, WantedRelease};
-use self::status::Report;
 use super::annotations::RELEASE_VERSION;
 use super::{CONTROLLER_CONFIG, NAMESPACE, boot_images, daemon_set, install, operands};
 use crate::environment::Environment;
@@ -107,7 +107,7 @@ impl MachineConfigOperator {
         let mut value = object.to_value();
         value["status"] = status;
         if let Some(health) = health {
-            health.report(None, status::is_own, &mut value, now);
+            health.report(None, cluster_operator_status::is_own, &mut value, now);
             // Keep the transition times: the status above set these conditions to healthy only because it
             // ignores faults.
             condition::keep_transitions(&mut value["status"]["conditions"], &object["status"]["conditions"]);
@@ -130,7 +130,8 @@ impl MachineConfigOperator {
     ) -> Option<serde_json::Value> {
         let version = release.version.to_string();
         let line = release.line();
-        let report = |report: &Report<'_>| Some(status::status(object, report, release, view, now));
+        let report =
+            |report: &Report<'_>| Some(cluster_operator_status::status(object, report, release, view, now));
         let controller = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG);
         let (commit, os_image) = (release.machine_config_commit(), release.os_image());
         let is_configured = controller.is_some_and(|config| {
@@ -171,7 +172,7 @@ impl MachineConfigOperator {
             Ok(()) => {
                 (self.waits_since, self.gave_up) = (None, None);
                 let mut versions = release.versions_of(self.facts_of(release));
-                versions.sort_by_key(|(name, _)| name != status::OPERATOR);
+                versions.sort_by_key(|(name, _)| name != cluster_operator_status::OPERATOR);
                 return report(&Report::Done(&versions));
             }
             Err(problem) => problem,

@@ -131,11 +131,15 @@ fn reports_the_release_when_the_required_pools_have_it() {
     update(&mut rig, "4.18.7");
     rig.run(130);
     assert_eq!(condition_text(&rig, "Progressing"), "True  Working towards 4.18.7");
-    assert_eq!(status::reported_version(operator(&rig)), Some("4.18.3"));
+    assert_eq!(cluster_operator_status::reported_version(operator(&rig)), Some("4.18.3"));
     set_pool(&mut rig, "master", "4.18.7", 3, &[("Updated", "True", "")]);
     rig.run(2);
     assert_eq!(condition_text(&rig, "Progressing"), "False  Cluster version is 4.18.7");
-    assert_eq!(status::reported_version(operator(&rig)), Some("4.18.7"), "it does not wait for workers");
+    assert_eq!(
+        cluster_operator_status::reported_version(operator(&rig)),
+        Some("4.18.7"),
+        "it does not wait for workers"
+    );
     assert!(
         condition_text(&rig, "Available")
             .starts_with("True AsExpected Cluster has deployed [{operator 4.18.7} {operator-image ")
@@ -153,10 +157,10 @@ fn a_late_change_of_the_rendered_config_completes_the_release() {
     update(&mut rig, "4.18.7");
     set_pool(&mut rig, "master", "4.18.7", 3, &[("Updated", "True", "")]);
     rig.run(130);
-    assert_eq!(status::reported_version(operator(&rig)), Some("4.18.3"));
+    assert_eq!(cluster_operator_status::reported_version(operator(&rig)), Some("4.18.3"));
     set_commit(&mut rig, release("4.18.7").machine_config_commit().as_str());
     rig.run(2);
-    assert_eq!(status::reported_version(operator(&rig)), Some("4.18.7"));
+    assert_eq!(cluster_operator_status::reported_version(operator(&rig)), Some("4.18.7"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod choice;
 pub(super) mod conditions;
 mod image_build;
 mod lines;
-mod status;
+mod pool_status;
 #[cfg(test)]
 mod tests;
 
@@ -33,7 +33,7 @@ use super::node::{NodeState, Target, TargetImage, taints};
 use super::{NAMESPACE, config_node, controller_line, membership, pool_events};
 use crate::environment::image_builds;
 use crate::marks;
-pub(super) use status::status;
+pub(super) use pool_status::status;
 
 /// How long it waits for further changes.
 const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
