@@ -38,12 +38,31 @@ pub(super) struct ProgramPace {
     /// The clock that the programs see.
     clock: Arc<ManualClock>,
     writes: watch::Receiver<u64>,
-    /// The last write of the cluster, and the last turnover of programs, at which all programs were done.
-    done: (AtomicU64, AtomicU64),
+    last_done: LastDone,
     is_impatient: AtomicBool,
     waited: Mutex<Waited>,
     /// Ends each wait.
     stop: Stop,
+}
+
+/// The moment at which all programs were done for the last time.
+#[derive(Debug)]
+struct LastDone {
+    /// The number of the cluster's last write at that moment.
+    write_number: AtomicU64,
+    /// `ProgramHost::turnover` at that moment.
+    turnover: AtomicU64,
+}
+
+impl LastDone {
+    fn never() -> Self {
+        Self { write_number: AtomicU64::new(u64::MAX), turnover: AtomicU64::new(u64::MAX) }
+    }
+
+    fn store(&self, write_number: u64, turnover: u64) {
+        self.write_number.store(write_number, Ordering::Relaxed);
+        self.turnover.store(turnover, Ordering::Relaxed);
+    }
 }
 
 impl ProgramPace {
@@ -53,7 +72,7 @@ impl ProgramPace {
             host,
             clock,
             writes,
-            done: (AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX)),
+            last_done: LastDone::never(),
             is_impatient: false.into(),
             waited: Mutex::default(),
             stop,
@@ -94,8 +113,8 @@ impl ProgramPace {
             && !self.has_events()
             && !self.host.is_probing()
             && !self.host.has_ordered_probes()
-            && self.done.0.load(Ordering::Relaxed) == self.write_number()
-            && self.done.1.load(Ordering::Relaxed) == self.turnover()
+            && self.last_done.write_number.load(Ordering::Relaxed) == self.write_number()
+            && self.last_done.turnover.load(Ordering::Relaxed) == self.turnover()
     }
 
     /// Whether a program has ended or printed something.
@@ -109,7 +128,7 @@ impl ProgramPace {
         let began = Instant::now();
         let (writes, turnover) = (self.write_number(), self.turnover());
         let before = self.host.gate.traffic().activities;
-        let is_fresh = self.done.1.load(Ordering::Relaxed) != turnover;
+        let is_fresh = self.last_done.turnover.load(Ordering::Relaxed) != turnover;
         let has_ordered_probes = self.host.has_ordered_probes();
         self.host.gate.open();
         let patience = if self.is_impatient.load(Ordering::Relaxed) { IMPATIENT } else { PATIENCE };
@@ -135,8 +154,7 @@ impl ProgramPace {
         self.count(began.elapsed(), has_worked, is_finished);
         let has_written = self.write_number() != writes || self.has_events();
         if is_finished {
-            self.done.0.store(self.write_number(), Ordering::Relaxed);
-            self.done.1.store(turnover, Ordering::Relaxed);
+            self.last_done.store(self.write_number(), turnover);
         }
         has_written
     }

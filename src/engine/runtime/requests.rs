@@ -70,7 +70,7 @@ impl Simulation {
         self.write_with(by, by, who, write)
     }
 
-    /// As [`Simulation::write`], with another user agent than the name of the writer in the record.
+    /// Makes a request with the user agent `agent`, and records it as a write of `by`.
     fn write_with(
         &mut self,
         agent: &str,
@@ -82,13 +82,14 @@ impl Simulation {
         self.learn_secrets(write);
         let before = self.view.get_key(&write.key()).cloned();
         let outcome = self.connection.write(agent, who, write, at);
+        // The removal of the written object itself is in the record as this write.
         let mut removals = self.read_changes();
         removals.retain(|removal| removal.key != write.key());
         let event = write_event(by, write, before, &outcome, &self.view);
         self.invariants.check_write(&event, at);
         self.print_operator_status(&event);
-        let unanswered = outcome.is_err().then(|| unanswered(&event, &self.view)).flatten();
-        for event in std::iter::once(event).chain(unanswered).chain(removals) {
+        let done_anyway = outcome.is_err().then(|| write_despite_error(&event, &self.view)).flatten();
+        for event in std::iter::once(event).chain(done_anyway).chain(removals) {
             self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
         }
         outcome
@@ -180,9 +181,9 @@ fn removal(change: Change) -> WriteEvent {
     }
 }
 
-/// The record entry of what a write did although its client got an error: the connection ended after the write. An audit log
-/// has such a write as a successful one.
-fn unanswered(event: &WriteEvent, view: &View) -> Option<WriteEvent> {
+/// The record entry of a write that was done although its client got an error, because the connection ended after it.
+/// An audit log lists such a write as a successful one.
+fn write_despite_error(event: &WriteEvent, view: &View) -> Option<WriteEvent> {
     let after = view.get_key(&event.key).cloned();
     let is_unchanged = match (&event.before, &after) {
         (None, None) => true,

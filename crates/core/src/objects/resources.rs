@@ -222,7 +222,7 @@ pub fn find_for_object(object: &Value) -> Option<&'static Resource> {
     nearest(object["apiVersion"].as_str().unwrap_or_default(), object["kind"].as_str()?)
 }
 
-/// The kind of an object with the version that the object has, where that is a preview.
+/// The kind of an object, with the version of the object if that is a preview, and else with the version of [`ALL`].
 pub fn find_with_preview(object: &Value) -> Option<Resource> {
     let (version, kind) = (object["apiVersion"].as_str().unwrap_or_default(), object["kind"].as_str()?);
     if is_preview_version(version, kind) { find(version, kind) } else { find_for_object(object).cloned() }

@@ -192,7 +192,7 @@ impl InstalledPools {
         }
     }
 
-    /// All objects except nodes. The pools' `nodes` have all been done since `since`.
+    /// All objects that an installation leaves, except nodes. The pools report all `nodes` as updated since `since`.
     /// `infrastructure` and `proxy` are those of the cluster, or null.
     pub fn objects(
         &self,

@@ -101,14 +101,15 @@ impl OperatorFacts {
         self.related_objects.clone().unwrap_or_else(of_facts)
     }
 
-    /// Its conditions with its own text on a platform, at a version, while it is healthy.
+    /// The conditions that a healthy operator reports with texts of its own, on a platform and at a version.
     pub fn own_conditions(&self, platform: &str, version: &str) -> impl Iterator<Item = Condition> {
-        let names = move |condition: &&OwnCondition| condition.platforms.iter().any(|name| name == platform);
-        let counts = move |condition: &&OwnCondition| {
-            let for_others = || self.says.iter().any(|other| other.kind == condition.kind && names(&other));
-            names(condition) || condition.platforms.is_empty() && !for_others()
+        let names_platform =
+            move |condition: &OwnCondition| condition.platforms.iter().any(|name| name == platform);
+        let applies = move |condition: &&OwnCondition| {
+            let mut same_type = self.says.iter().filter(|other| other.kind == condition.kind);
+            names_platform(condition) || condition.platforms.is_empty() && !same_type.any(names_platform)
         };
-        self.says.iter().filter(counts).map(move |condition| {
+        self.says.iter().filter(applies).map(move |condition| {
             Condition::new(
                 &condition.kind,
                 &condition.status,

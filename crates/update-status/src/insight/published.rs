@@ -39,7 +39,7 @@ pub fn insights_in_status(status: &Value) -> impl Iterator<Item = (String, &Valu
     })
 }
 
-/// Returns the type of an insight, and the member of its envelope that is named after the type.
+/// Returns the type of an insight, and its content. The content is in the member that [`member`] names.
 pub fn content(insight: &Value) -> Option<(&str, &Value)> {
     let kind = insight["type"].as_str()?;
     insight.get(member(kind)).map(|content| (kind, content))
