@@ -1,4 +1,16 @@
-//! Backends: clusters for runs, the connection to them, and their cleanup.
+//! Clusters for runs (`--backend`): in process, served, in containers, on kind and k3d, by kubeconfig; the connection
+//! to them, and their cleanup.
+//!
+//! [`Backend`] provides clusters, [`ClusterConnection`] is the connection of the engine to one, and [`Capabilities`]
+//! say which steps it can run. A new backend also needs its word in `src/cli/args/place.rs` and `src/cli/backend.rs`,
+//! and a row in `docs/live.md`.
+//!
+//! * `in_process.rs`: an API server in this process, the default
+//! * `served.rs`: windtunnel behind HTTPS; `remote/` has the connection to any API server
+//! * `tools/`: kind, k3d and Docker; `kubeconfig.rs` any other cluster
+//! * `programs/`: processes of the user beside a cluster, and the clock that waits for them
+//! * `rights.rs`: the rights that programs use, for records
+//! * `cleanup.rs`: the removal of what a run created
 
 mod cleanup;
 pub mod in_process;

@@ -4,6 +4,13 @@
 //! Exit codes: 0 everything passed, or a signal ended a server; 1 a scenario failed, or the result of another
 //! command is negative (`docs/cli.md` has a list); 2 wrong usage, unreadable input, or a server that cannot
 //! start; 130 and 143 a run that SIGINT or SIGTERM ended.
+//!
+//! A command has its arguments in `args/`, a file or a folder here, and a section in `docs/cli.md`. Standard output and
+//! standard error: `output.rs`; colours and progress: `terminal/`. `files/` checks every path, and `files/target/` is
+//! the only place that writes files of the user. `consent.rs` has `--allow-programs`, `backend.rs` has `--backend`.
+//!
+//! Commands in files: `check.rs`, `clock.rs`, `lint.rs`, `logs.rs`, `must_gather.rs`, `new.rs`, `schema.rs`,
+//! `steps.rs`, `test.rs`, `twins.rs`. All others have folders of their names.
 
 #[cfg(feature = "live")]
 mod adm;

@@ -3,6 +3,8 @@
 //!
 //! Objects are identified by their `kind`, not by the names of files; [`layout`] only selects the files to
 //! read.
+//!
+//! `layout.rs` selects files, `document.rs` parses one, `must_gather.rs` writes. `src/cli/dump/` opens the files.
 
 mod alerts;
 mod document;

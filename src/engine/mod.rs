@@ -5,6 +5,20 @@
 //!                                  ^                           |
 //!                                  +---------changes-----------+
 //! ```
+//!
+//! * `run.rs`, `session.rs`, `act.rs`: run a plan, its steps and its actions; `command.rs` runs `oc`
+//! * `runtime/`: the running cluster: turns, requests, processes, machines, logs
+//! * `install/` and `start/`: the installed cluster, and snapshots of it
+//! * `expectations/` and `invariants/`: what must hold
+//! * `faults/` and `faults_in_effect.rs`: faults that begin and end
+//! * `programs/` and `embedded.rs`: programs of the user, as processes and in Rust
+//! * `cluster_copy.rs` and `progress.rs`: copies of a cluster that other threads run, and the place in the plan at
+//!   which they continue
+//! * `sweep/` and `pairs/`: a way back from each moment of an update, and between all minors
+//! * `restarts/` and `program_checks/`: a crash or another fault at each write (`--check-restarts`,
+//!   `--check-staleness`, `--check-gaps`)
+//! * `restored/` and `round_trip/`: what an update and a rollback leave (`--check-restored`)
+//! * `mutants/` and `mutation/`: deliberately broken components (`windtunnel mutate`, `explore --seeded`)
 
 mod act;
 mod cluster_copy;

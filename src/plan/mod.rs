@@ -1,5 +1,16 @@
 //! The plan: the content of a scenario or a feature as plain data. The engine runs plans and knows neither
 //! YAML nor Gherkin.
+//!
+//! * `action.rs`: what an administrator or the test does (`update`, `fault`, `patch` ...). `src/scenario/timeline/`
+//!   parses it, `src/engine/act.rs` performs it
+//! * `mod.rs`: [`Step`], with the steps that are no actions (`advance`, `keep`, `expect`), which
+//!   `src/engine/session.rs` runs
+//! * `expected.rs`: expectations; those about the requests of clients are in `client_requests.rs`, the comparison with
+//!   an earlier state in `restoration.rs`
+//! * `invariants.rs`: the invariants that every run checks
+//! * `faults.rs`: the targets and kinds of faults; `crd_fault.rs` has conflicts between definitions
+//! * `programs.rs`: the programs of the user and their places
+//! * `past.rs`: the past of a cluster that a run continues (`--start-from`)
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;

@@ -1,4 +1,10 @@
 //! The append-only history of a run, and its file form. The file alone is enough for every report.
+//!
+//! * `secrets/`: hides the values that a run or a dump knows; `redact/` recognizes those of watched clusters by name
+//!   and format, with `names.rs`
+//! * `logs.rs`: the lines of programs
+//! * `access.rs`: the rights that programs used
+//! * `writer.rs`, `parse.rs`: the file
 
 mod access;
 mod fold;

@@ -1,5 +1,11 @@
 //! Reports of records for people and machines: a timeline, a summary, `JUnit` XML and others. A parsed record
 //! file is enough for all of them; nothing here writes a file.
+//!
+//! * `timeline/`: what a write changed, in a line
+//! * `summary.rs`: the lines of a suite; `seeds.rs` for several seeds
+//! * `html/`: the page; `junit.rs`, `cucumber_json.rs`, `github.rs`, `json.rs`, `test_results.rs` other formats
+//! * `draft/`: `windtunnel scenario-from`
+//! * `blame.rs`: which component a failure waits for
 
 pub mod blame;
 pub mod cucumber_json;

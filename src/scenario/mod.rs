@@ -2,6 +2,17 @@
 //! anything.
 //!
 //! `docs/scenario-language.md` describes the language; a test of this module parses its examples.
+//!
+//! A new key of the language needs its parser here, a row in `schema.yaml`, a sentence in `step_text.rs` if it is a
+//! step, and an example in `docs/scenario-language.md`.
+//!
+//! * `environment/`: `cluster`, `releases`, `images`, `update-service`, `programs`
+//! * `timeline/`: the steps, also `try` and `retry`
+//! * `expectations/`: `expect`
+//! * `fault/`: `fault` and `heal`
+//! * `lint/`: warnings about valid scenarios
+//! * `problem.rs`: the errors of a file, with line and column
+//! * `upgrade_split.rs`: `windtunnel twins`, which splits a scenario into one before the update and one after it
 
 use jiff::SignedDuration;
 use semver::Version;

@@ -4,6 +4,17 @@
 //! The struct of an actor is the memory of the component. Dropping it simulates a crash, after which a new
 //! actor must continue from the API alone. Actors do not read clocks, have no clients, and draw random
 //! numbers only from the streams that they were created with.
+//!
+//! * `actor.rs`: the trait [`Actor`], with its input, decisions and effects
+//! * `schedule/`: turns of actors; `runner.rs` runs them beside an API server
+//! * `workloads/`: Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs, autoscalers, disruption budgets
+//! * `kubelet/` and `node_lifecycle/`: nodes and their pods; `machine.rs` is the machine beneath, `registry.rs` the
+//!   results of pulls and containers
+//! * `cleanup/`: garbage collection, namespaces, volumes in use
+//! * `endpoints/`, `scheduler/`, `service_accounts/`, `resource_quota/`: other controllers; `certificate_signing.rs`
+//!   and `policy_status.rs`, too
+//! * `faults.rs`: the faults of operators, nodes, pods and pools
+//! * `marks.rs`: rare branches that an exploration should reach
 
 mod actor;
 pub mod certificate_signing;

@@ -1,4 +1,20 @@
 //! The simulated components of OpenShift, one folder each, and the facts of its releases.
+//!
+//! * `cvo/`: the cluster-version operator
+//! * `mco/`: the machine-config operator, pools, drains, daemons
+//! * `operators/`: all other operators, by the facts of their release
+//! * `release/` and `payload/`: releases by facts, and payloads as folders of manifests
+//! * `environment/`: the existing releases, the registry, the answers of the update service
+//! * `graph.rs`: the update graph: channels, edges, risks
+//! * `monitoring/` and `promql/`: metrics, alerts, Prometheus and its language
+//! * `oc/`: `oc adm upgrade` and `oc get`
+//! * `admission/`: plug-ins of OpenShift's API server
+//! * `compatibility/`: CompatibilityRequirements
+//! * `feature_gates.rs`: the feature gates that components check
+//! * `manifests.rs`: the files of `manifests/`, which are part of the binary
+//!
+//! `components` lists all of them. One that runs in a pod also needs a place in `src/engine/runtime/processes.rs`,
+//! manifests, a role and a binding.
 
 pub mod admission;
 pub mod certificate;

@@ -6,6 +6,11 @@
 //! for each, `judge` makes the requests after a rollback, [`trap`] ranks the result, and [`check`] combines them. `schema`
 //! and `lab` are the schemas and the servers that they use. Nothing here does IO; callers may check definitions on
 //! several threads.
+//!
+//! A difference that no object shows is listed as unproved, or as reworded if the newer release has another restriction
+//! there and enough values were tried. Random objects of the newer release look for what the comparison misses: such an
+//! `unexplained` find is a bug of the comparison. Reports are in `report.rs` and `output/`, harm and writers in
+//! `trap/`.
 
 pub mod check;
 mod judge;

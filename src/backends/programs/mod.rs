@@ -4,6 +4,14 @@
 //! Time passes in two alternating phases. In the first one the simulation works and the gate (`gate.rs`) is closed: no
 //! program is served. In the second one the gate is open, and the simulation waits until the programs are done
 //! (`pace.rs`). So the order of events depends on the programs alone, not on the speed of the machine.
+//!
+//! * `host.rs`: the processes: start, signals, kill at a write
+//! * `probes/`: probes of kubelets, when `src/engine/programs/probes.rs` orders them
+//! * `folder.rs`: the volumes of their pods as files
+//! * `on_serve.rs`: programs of a served cluster, whose clock waits for none
+//!
+//! A program is done when no request is in flight, every watch is served, every socket is read, and all threads are
+//! asleep.
 
 #[cfg(all(unix, feature = "serve"))]
 mod asleep;

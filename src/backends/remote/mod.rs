@@ -9,6 +9,13 @@
 //!
 //! The engine's time stays virtual: it stands still during requests, so the speed of the server does not
 //! change the result of the steps.
+//!
+//! * `wire.rs` and `reply.rs`: requests
+//! * `watching/`: the known state: `watching/follow.rs`, `watching/known.rs`; `watching/bridge.rs` serves the clients of controllers
+//! * `waits/`: the reasons for which cluster time waits
+//! * `marks/`: the marks on objects of a run (`marks/stamp.rs`, `marks/keep_marks.rs`), and the cleanup by them (`marks/runs.rs`,
+//!   `marks/sweep/`)
+//! * `heartbeats.rs`: Leases of nodes
 
 mod concessions;
 mod definitions;

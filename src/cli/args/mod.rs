@@ -1,4 +1,9 @@
 //! The arguments of all commands.
+//!
+//! * `suite.rs`: flags that `run` and `test` share; `seeds.rs` has `--seeds`
+//! * `place.rs`: the names of backends
+//! * `program.rs`: `--program`
+//! * `controllers.rs`: `--controllers` and `--without`
 
 mod check;
 mod checks;

@@ -1,5 +1,8 @@
 //! `windtunnel envtest`: runs a test suite of controller-runtime with the programs that it starts, all of them this
 //! program under other names.
+//!
+//! `apiserver.rs` has the flags of its `kube-apiserver`, `command.rs` the command that runs with it, `perturbed.rs` the
+//! report of `--perturb`.
 
 mod apiserver;
 mod assets;

@@ -1,4 +1,6 @@
 //! Finds, reads and writes files.
+//!
+//! `allowed.rs` has the folders into which paths may lead (`--allow-folder`), by the rule of `src/folders.rs`.
 
 pub(super) mod allowed;
 pub(super) mod input;

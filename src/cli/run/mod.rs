@@ -1,4 +1,7 @@
 //! `windtunnel run`: runs scenarios in parallel and prints their results in order.
+//!
+//! The checks that repeat a scenario print in files of their own: `restarts.rs` (`--check-restarts`), `restored.rs`
+//! (`--check-restored`), `program_checks.rs` (programs of the user), with `reproduction.rs` for emitted scenarios.
 
 mod program_checks;
 mod reproduction;

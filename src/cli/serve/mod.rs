@@ -1,4 +1,11 @@
 //! `windtunnel serve`: the API server over HTTPS, until a signal.
+//!
+//! * `clock/`: the time of a served cluster, and the path `/windtunnel/clock`
+//! * `simulated.rs`: a simulated cluster (`--version`, `--scenario`); `continued.rs` one that a run has left
+//! * `dumped.rs` and `replay.rs`: dumps (`--from`) and records of live clusters
+//! * `controllers.rs`: controllers beside a bare server (`--controllers`)
+//! * `update_service.rs`: the socket of the update service
+//! * `requests.rs`: the requests that `windtunnel rbac` reads
 
 pub(super) mod admission;
 pub(super) mod beside;

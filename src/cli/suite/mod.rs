@@ -1,5 +1,7 @@
 //! The output of `run` and `test`: a line for each scenario while they run, then failures, reports and the
 //! exit code.
+//!
+//! `seeds.rs` makes one result of the runs with several seeds. `src/report/summary.rs` has the texts.
 
 mod list;
 mod seeds;

@@ -1,4 +1,6 @@
 //! Checks the expectations of a scenario, and describes what was seen instead.
+//!
+//! `captures.rs` has `keep` and `$(kept NAME)`.
 
 pub(in crate::engine) mod captures;
 pub(in crate::engine) mod held_before;

@@ -1,4 +1,7 @@
 //! Begins and ends faults: what each of them changes in the cluster.
+//!
+//! `objects.rs` has the faults that are objects, such as webhooks without a server and definitions that cannot change.
+//! The kinds of faults: `src/plan/faults.rs`.
 
 mod annotations;
 mod objects;

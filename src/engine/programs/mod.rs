@@ -1,6 +1,9 @@
 //! Programs of the user's machine as parts of the cluster: which one runs where, what it finds there, and what becomes of it.
 //!
 //! The backend starts and ends processes (`src/backends/programs/`). Kubelets decide when, as for simulated programs.
+//!
+//! * `probes.rs` and `volumes.rs`: orders to probe a program, and to bring its volumes up to date
+//! * `faults.rs`: faults of programs: kills at a write, pauses, wrong clocks
 
 mod container;
 mod faults;

@@ -1,4 +1,7 @@
 //! Copies of a running cluster, which continue separately.
+//!
+//! Actors share nothing that changes and an API server is a value, so every moment can be copied. A task with a kube
+//! client cannot: it starts anew in the copy, as after a restart. A cluster with programs of the user is never copied.
 
 use std::sync::Arc;
 

@@ -1,4 +1,7 @@
 //! The machines of the nodes: what is on their disks, what runs on them, and when they boot.
+//!
+//! The kube-apiserver of a single node stays up while its machine reboots. A machine that goes down takes its pods with
+//! it; only in DualReplica do kubelets end them before.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,6 +2,8 @@
 //!
 //! A record has events, not their causes. Requests of an administrator become steps. Failures of operators
 //! and nodes become faults. The reactions of the cluster-version operator become expectations.
+//!
+//! `events.rs` has the steps and faults that a draft recognizes.
 
 mod events;
 mod omissions;

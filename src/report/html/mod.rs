@@ -4,6 +4,10 @@
 //! The template is `html/page.html`. The template engine escapes all text. The data of the timelines is
 //! compressed (see [`packed`]), and the page's policy allows only its own script. The page contains no wall
 //! time, so the same results give the same page.
+//!
+//! `states.rs` has the states of the lanes of an object, `follow.rs` the place of events, `lanes.rs` the data of
+//! groups, `statuses.rs` the status at the cursor, `logs.rs` the log lines. `timeline.js` and the other scripts draw
+//! them; nothing builds them.
 
 mod data;
 mod diff;

@@ -1,4 +1,6 @@
 //! Warnings about scenarios that are valid but probably do not mean what their author intends.
+//!
+//! Known condition types and reasons are in `vocabulary.rs`. Warnings about features are in `src/steps/warnings.rs`.
 
 mod at_once;
 mod feature_sets;

@@ -6,6 +6,7 @@
 mod circles;
 mod layers;
 mod outputs;
+mod paths;
 mod source;
 mod tests;
 mod words;

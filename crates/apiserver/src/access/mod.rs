@@ -7,6 +7,8 @@
 //!
 //! `policy` indexes roles and bindings. The index reads only the changes since its last update, and caches the rules
 //! of a user until a role or a binding changes.
+//!
+//! `usage/` counts the rules that users need, for `windtunnel rbac`.
 
 mod attributes;
 mod authenticate;

@@ -1,5 +1,13 @@
 //! Injected faults: errors and lost answers of requests, watches that do not show the present, and clients with a wrong
 //! clock. All of them are answers that a real API server may give.
+//!
+//! * `requests.rs`: errors and lost answers; `sight.rs` has watches in the past
+//! * `random.rs`: random faults (`--perturb`)
+//! * `killer.rs`: the end of a program at one of its writes
+//! * `incidents.rs`: what faults did to clients
+//!
+//! The faults as data: `crates/core/src/requests/faults/`. The calls of the server: `server/faults.rs`. Wrong clocks:
+//! `request/clock_skew.rs`.
 
 mod clock_skew;
 mod expired;

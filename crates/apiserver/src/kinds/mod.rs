@@ -1,4 +1,9 @@
-//! The kinds that the server has, and how each of them behaves.
+//! Built-in and custom kinds: their versions, fields, defaults, validation, and what a write may change.
+//!
+//! * `builtin/`: the kinds and versions of a minor; their fields come from `facts/`
+//! * `defaults/`, `strategy/`, `validation/`: what a write of a kind fills in, keeps and checks
+//! * `typed/`: Go's types: unknown fields, zero values, the order of fields (`typed/go_order.rs`)
+//! * `custom/`: kinds of CustomResourceDefinitions
 
 mod autoscaler;
 pub(crate) mod builtin;

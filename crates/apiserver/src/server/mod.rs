@@ -1,4 +1,8 @@
 //! The server's state, and its direct calls.
+//!
+//! `derived.rs` lists what follows the change of a stored object, `definitions/` what follows a
+//! CustomResourceDefinition, `control_plane/` the objects that the server creates itself. `access.rs`, `faults.rs` and
+//! `programs.rs` are the calls of other modules.
 
 mod access;
 mod admission;

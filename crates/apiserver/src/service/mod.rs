@@ -17,6 +17,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! `clock_headers.rs` gives answers the time of the cluster, `arrivals.rs` orders requests of one moment, `ahead.rs`
+//! prepares large writes, and `endpoint.rs` serves paths beside the API.
 
 #[cfg(feature = "https")]
 mod ahead;

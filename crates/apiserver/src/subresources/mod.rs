@@ -1,6 +1,8 @@
 //! Subresources with a body or an answer of their own: scale, binding, eviction, logs and others.
 //!
 //! `status` and `finalize` are updates of the object (`verbs/update.rs`).
+//!
+//! `log.rs` and `proxy.rs` ask an [`Upstream`](crate::Upstream) for the answer of a pod.
 
 mod binding;
 mod connect;

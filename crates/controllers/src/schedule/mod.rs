@@ -4,6 +4,8 @@
 //! due, then give each ready actor a turn ([`Schedule::turn`]) and make its requests
 //! ([`Schedule::next_request`]). Ready actors take their turns in the order of their numbers, so the same
 //! input gives the same order.
+//!
+//! `router.rs` finds the actors that a change wakes.
 
 mod client;
 mod order;

@@ -1,4 +1,6 @@
 //! Workload controllers, which create pods from templates, and the disruption controller.
+//!
+//! The status of a kind is in a file of its name, such as `deployments/deployment_status.rs`.
 
 pub mod autoscaling;
 mod claims;

@@ -1,4 +1,6 @@
 //! API objects, their kinds, and collections of them.
+//!
+//! `resources.rs` is the table of known kinds, `view.rs` the state of a cluster as informers see it.
 
 mod by_key;
 mod change;

@@ -1,4 +1,6 @@
 //! Requests to an API server: the writes of components, and the faults that can affect requests.
+//!
+//! `faults/` has faults as data, `admission.rs` the trait of admission plug-ins, `write.rs` writes and their answers.
 
 pub mod admission;
 pub mod faults;

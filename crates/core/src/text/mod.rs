@@ -1,4 +1,6 @@
 //! Small text tools: durations, hex, columns, suggestions for misspelled names, error chains, visible control characters.
+//!
+//! `visible.rs` escapes what a terminal or a CI system must not see. `go_quote.rs` quotes as Go does.
 
 pub mod go_float;
 pub mod go_quote;

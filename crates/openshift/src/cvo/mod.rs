@@ -3,6 +3,16 @@
 //! One value of [`ClusterVersionOperator`] is one process. A new process knows only the objects in the API,
 //! and its first work is the release of its own image. This is how the operator continues an update after the
 //! update has replaced it.
+//!
+//! * `behaviour.rs`: everything that depends on the operator's release
+//! * `worker/`: the requested release: from the spec to an accepted payload; `worker/preflight.rs` has preflight checks
+//! * `retrieve/`: the version pod, signatures, preconditions
+//! * `payload/` and `sync/`: the tasks of a payload, and the passes that apply them; `sync/inject/` injects cluster
+//!   settings
+//! * `updates/`: available and conditional updates, risks; `upgradeable/` has the condition Upgradeable
+//! * `status/`: the ClusterVersion status
+//! * `agentic/`: AgenticRuns and their readiness checks
+//! * `lease/`: leader election
 
 mod access;
 mod agentic;

@@ -1,4 +1,9 @@
-//! The environment of the cluster: the existing releases, and the image registry.
+//! The environment of the cluster: the existing releases, the image registry, and the update service.
+//!
+//! * `faults.rs` and `outages.rs`: faults of releases during a run
+//! * `update_graph.rs` and `graph_api.rs`: the update service, and its answers over HTTP
+//! * `image_builds.rs`: what the build pods of custom images do
+//! * `processes.rs`: programs of the user in pods of the cluster
 
 mod faults;
 mod graph_api;

@@ -14,6 +14,8 @@
 //!
 //! The daemon of a node ([`daemon`]) applies the update. The parts communicate only through API objects,
 //! mostly Node annotations and MachineConfigPools.
+//!
+//! `pace.rs` has the durations of a node's steps, by platform. `daemon/failures.rs` has the effects of faults of nodes.
 
 pub mod annotations;
 mod back_off;

@@ -2,6 +2,9 @@
 //!
 //! Metrics are computed from the objects of a moment, so queries need no server. Alerts depend on the past,
 //! so an actor keeps them ([`Prometheus`]).
+//!
+//! `http_api/` answers clients of Prometheus, `exposure.rs` says which metrics a dump can have. The alert rules are in
+//! `manifests/base/alerts.yaml`.
 
 mod exposure;
 pub mod http_api;

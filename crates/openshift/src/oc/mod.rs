@@ -9,6 +9,9 @@
 //! words --read--> Command --begin(ClusterVersion)--> done, or Patch
 //!                                        Patch --finish(ClusterVersion or error)--> done
 //! ```
+//!
+//! Each subcommand has a file; `tests/it/oc` compares with transcripts of the real client. `src/engine/command.rs` and
+//! `src/cli/adm/` run them.
 
 mod accept;
 mod arguments;

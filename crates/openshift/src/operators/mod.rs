@@ -7,6 +7,8 @@
 //! `Progressing`, the versions and `relatedObjects`. Missing conditions are added, and others keep the status
 //! that another client set, unless an annotation sets a fault. Some operators also report feature sets,
 //! kubelets, unready nodes or DaemonSets.
+//!
+//! `health.rs` has the effects of faults, `static_pods/` the static pods of the control plane.
 
 mod backup;
 mod daemon_sets;

@@ -1,6 +1,10 @@
 //! Facts of an OpenShift release: the contents of its payload, and the durations of rollouts.
 //!
 //! The facts are in `manifests/releases/`, one file per minor. A z-stream release has the facts of its minor.
+//!
+//! A schema that changed has a file per minor in `manifests/crds/`, with the differences only; fields behind a feature
+//! gate are in the folders `tech-preview` and `dev-preview` beside it. More objects of a payload are files in
+//! `manifests/payload/`, named among the `objects` of a component.
 
 mod architecture;
 mod facts;

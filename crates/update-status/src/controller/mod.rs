@@ -13,6 +13,8 @@
 //!
 //! The rules are in [`assessment`](crate::assessment). The controller does not know whether the cluster is
 //! simulated.
+//!
+//! `observer.rs` has the events from which `src/cli/insights/monitor.rs` counts metrics.
 
 mod control_loop;
 pub mod deliveries;

@@ -5,6 +5,8 @@
 //! [`control_plane`], [`operators`], [`pools`] and [`health`]. Errors and crashes of `oc` are a [`Refusal`].
 //! Two orders that are random in `oc` are fixed here: the first of several custom pools that select a node
 //! gets it, and `Excluded` comes before `Degraded` in the row of a pool.
+//!
+//! `go_time.rs` and `go_sort.rs` format and sort as Go does. `tests/it/status` compares with recorded texts.
 
 mod alerts;
 mod control_plane;

@@ -2,6 +2,11 @@
 //!
 //! It is never ahead of this machine's clock, so that clients compute no negative ages, and never ahead of the simulated
 //! components, so that no write of a client is newer than the moment at which they see it. It never goes back.
+//!
+//! `steer.rs` lets the session run up to the time of the clock.
+//!
+//! The clock starts in the past, so that it is behind the clocks of clients. Answers carry it; `src/cli/live/clock.rs`
+//! reads it there.
 
 mod endpoint;
 mod pace;

@@ -1,5 +1,8 @@
 //! Programs in Rust as parts of the cluster: each is a task of the session's runtime with a kube client, so that its timers
 //! fire in cluster time.
+//!
+//! `crates/apiserver/src/service/arrivals.rs` orders the requests of one moment. Clusters with such programs start from
+//! no snapshot.
 
 mod ends;
 

@@ -1,4 +1,7 @@
 //! Faults of API requests and of the programs that send them.
+//!
+//! `trouble.rs` says what a fault does to a request or a watch, `perturbation.rs` describes random faults, `program.rs`
+//! those of programs.
 
 mod filter;
 mod hits;

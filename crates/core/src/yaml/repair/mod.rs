@@ -1,5 +1,7 @@
 //! Explains errors in the structure of a YAML text: finds the smallest change after which it parses, so that
 //! the message says what to do and the error hides no other.
+//!
+//! `candidates.rs` has the changes to try, and the advice for each.
 
 mod candidates;
 

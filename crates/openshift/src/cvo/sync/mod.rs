@@ -1,4 +1,6 @@
 //! Applies a payload: the apply loop, its passes over the task graph, and the action for each task.
+//!
+//! `pass.rs` runs the tasks in the order of `graph.rs`; `failure.rs` has the texts of what did not complete.
 
 pub(super) mod apply;
 pub(super) mod failure;

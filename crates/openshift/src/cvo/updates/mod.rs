@@ -1,5 +1,7 @@
 //! The available-updates loop: queries the update service, evaluates risks, and writes the updates into the
 //! status.
+//!
+//! `fetch.rs` has the messages about the update service, `preflights.rs` the risks of preflight checks.
 
 mod accepted;
 mod alerts;

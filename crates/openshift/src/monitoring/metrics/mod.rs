@@ -1,4 +1,7 @@
 //! Metrics by name, computed from the objects of a cluster.
+//!
+//! `operator.rs` has the metrics of the cluster-version operator, `objects.rs` those of objects, `exposition.rs` help
+//! texts. A metric has a row in `docs/scenario-language.md`.
 
 mod certificates;
 mod compared;

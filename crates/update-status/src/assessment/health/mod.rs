@@ -2,6 +2,8 @@
 //! one entry of [`CAUSES`].
 //!
 //! Problems that `oc adm upgrade status` reports too have the same thresholds and texts here.
+//!
+//! A new cause also needs a row in `docs/insights.md` and a scenario in `features/health_insights.feature`.
 
 mod alert;
 mod cluster_version;
