@@ -1,4 +1,4 @@
-//! Tortures of windtunnel: kills, failing disks, damaged input, hostile clients, and what must survive them.
+//! Tortures of windtunnel: kills, failing disks, bombs, hostile clients, and what must survive them.
 //!
 //! An area is a way to break the program. [`run`] gives each area its share of the time, and returns an
 //! [`Outcome`] for each; [`table`] renders them.
@@ -8,12 +8,10 @@ mod bombs;
 mod clients;
 mod clock;
 pub mod disks;
-pub mod inputs;
 mod kills;
 mod leaks;
 mod outcome;
 mod process;
-pub mod readers;
 mod stop;
 pub mod table;
 mod trial;
@@ -37,6 +35,5 @@ pub fn run(area: Area, trial: &Trial) -> Result<Outcome, String> {
         Area::Leaks => leaks::run(trial),
         Area::Kills => kills::run(trial),
         Area::Disks => disks::run(trial),
-        Area::Inputs => inputs::run(trial),
     }
 }

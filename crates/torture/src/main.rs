@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use windtunnel_torture::inputs::{self, worker};
+use clap::{Parser, ValueEnum};
 use windtunnel_torture::{Area, Deadline, Kind, Outcome, Stop, Stopwatch, Trial, share, table};
 
 /// Breaks windtunnel on purpose, and prints what did not survive it.
@@ -26,7 +25,7 @@ struct Cli {
     #[arg(long)]
     program: Option<PathBuf>,
     /// Areas to run.
-    #[arg(long, value_delimiter = ',', value_name = "AREA", value_parser = parse_area)]
+    #[arg(long, value_delimiter = ',', value_name = "AREA", value_parser = Area::parse)]
     only: Vec<Area>,
     /// Form of the result.
     #[arg(long, default_value = "table")]
@@ -34,49 +33,12 @@ struct Cli {
     /// Folder for the evidence of findings.
     #[arg(long, default_value = "target/torture")]
     evidence: PathBuf,
-    /// Read one input instead, such as the evidence of a panic.
-    #[arg(long, value_name = "READER=FILE", value_parser = parse_replay)]
-    replay: Option<(String, PathBuf)>,
-    #[command(subcommand)]
-    command: Option<Command>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Read damaged inputs; the area `inputs` starts and watches this.
-    #[command(hide = true)]
-    ReadCases(ReadArgs),
-}
-
-#[derive(Debug, Args)]
-struct ReadArgs {
-    #[arg(long)]
-    seed: u64,
-    #[arg(long)]
-    threads: u64,
-    #[arg(long)]
-    first: u64,
-    #[arg(long)]
-    case: Option<u64>,
-    #[arg(long)]
-    state: PathBuf,
-    #[arg(long)]
-    evidence: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Format {
     Table,
     Json,
-}
-
-fn parse_area(name: &str) -> Result<Area, String> {
-    Area::parse(name).ok_or_else(|| format!("write {}", Area::ALL.map(Area::name).join(", ")))
-}
-
-fn parse_replay(text: &str) -> Result<(String, PathBuf), String> {
-    let (name, file) = text.split_once('=').ok_or("write READER=FILE")?;
-    Ok((name.to_owned(), PathBuf::from(file)))
 }
 
 fn parse_minutes(text: &str) -> Result<f64, String> {
@@ -88,36 +50,11 @@ fn parse_minutes(text: &str) -> Result<f64, String> {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let outcome = match (&cli.command, &cli.replay) {
-        (Some(Command::ReadCases(args)), _) => read_cases(args),
-        (None, Some((reader, file))) => replay(reader, file),
-        (None, None) => run(&cli),
-    };
-    match outcome {
+    match run(&cli) {
         Ok(code) => code,
         Err(error) => {
             let _ = writeln!(io::stderr(), "error: {error}");
             ExitCode::from(2)
-        }
-    }
-}
-
-fn read_cases(args: &ReadArgs) -> Result<ExitCode, String> {
-    let ReadArgs { seed, threads, first, case, .. } = *args;
-    let (state, evidence) = (args.state.clone(), args.evidence.clone());
-    let work = worker::Work { seed, threads, first, case, state, evidence };
-    worker::run(&work).map_err(|error| error.to_string())?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Exits with 1 if the reader panics.
-fn replay(reader: &str, file: &Path) -> Result<ExitCode, String> {
-    let input = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    match inputs::replay(reader, input)? {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(panic) => {
-            let _ = writeln!(io::stderr(), "{reader} panicked at {panic}");
-            Ok(ExitCode::from(1))
         }
     }
 }
@@ -138,7 +75,6 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
     let start = table::Start { seed: cli.seed, minutes: cli.minutes, program: program.display().to_string() };
     let trial = Trial {
         program,
-        own_program,
         seed: cli.seed,
         deadline: Deadline::after(Duration::ZERO),
         stop: stop.clone(),

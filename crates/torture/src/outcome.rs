@@ -7,7 +7,7 @@ use crate::area::Area;
 pub enum Kind {
     /// An acknowledged write is gone or changed, or a revision went back.
     Lost,
-    /// A process or a reader panicked or crashed.
+    /// A process panicked or crashed.
     Panic,
     /// Memory or descriptors grew beyond the limit.
     Growth,

@@ -11,8 +11,6 @@ use crate::stop::Stop;
 pub struct Trial {
     /// The program `windtunnel`.
     pub program: PathBuf,
-    /// The program of this crate, which runs readers in a process of their own.
-    pub own_program: PathBuf,
     /// The seed of all draws.
     pub seed: u64,
     /// When the area ends.

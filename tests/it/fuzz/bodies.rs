@@ -8,6 +8,7 @@ use windtunnel_core::Identity;
 use super::campaign::campaign;
 use super::checked_server::{APPLY, JSON, MERGE, STRATEGIC, now, send, server};
 use super::dice::Dice;
+use super::readers::damaged;
 use crate::apiserver::requests::{define, definition};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
@@ -38,6 +39,7 @@ const TARGETS: &[(Method, &str)] = &[
     (Method::Patch, "/apis/example.io/v1/versions/version?fieldManager=f"),
     (Method::Post, "/apis/example.io/v1/versions"),
     (Method::Post, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"),
+    (Method::Post, "/api/v1/namespaces/default/services"),
     (Method::Post, "/apis/apps/v1/namespaces/default/deployments"),
     (Method::Post, "/apis/authorization.k8s.io/v1/subjectaccessreviews"),
     (Method::Post, "/apis/authentication.k8s.io/v1/tokenreviews"),
@@ -118,27 +120,6 @@ fn text(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// Changes, duplicates or cuts off some of the bytes.
-fn spoiled(dice: &mut Dice, mut bytes: Vec<u8>) -> Vec<u8> {
-    for _ in 0..dice.number(0, 3) {
-        if bytes.is_empty() {
-            break;
-        }
-        let at = dice.index(bytes.len());
-        match dice.number(0, 4) {
-            0 => bytes[at] = u8::try_from(dice.number(0, 255)).unwrap(),
-            1 => bytes[at] ^= 1 << dice.number(0, 7),
-            2 => bytes.truncate(at),
-            3 => {
-                let piece = bytes[at..].to_vec();
-                bytes.extend(piece);
-            }
-            _ => bytes.insert(at, [0, 0xff, b'"', b'{', b'[', b'&', b'*', b'\n'][dice.index(8)]),
-        }
-    }
-    bytes
-}
-
 #[test]
 fn unusual_bytes_get_valid_responses() {
     campaign("bodies::unusual_bytes_get_valid_responses", 12, |seed| {
@@ -154,7 +135,7 @@ fn unusual_bytes_get_valid_responses() {
             } else {
                 text(&mut dice)
             };
-            let bytes = spoiled(&mut dice, bytes);
+            let bytes = if dice.one_in(4) { bytes } else { damaged(&mut dice, &[bytes]) };
             let mut request = Request::new(method, path, &admin).with_content_type(media);
             request.body = Body::Bytes(bytes.into());
             send(&mut server, &request)?;

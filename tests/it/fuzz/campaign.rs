@@ -14,7 +14,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestR
 const SECONDS: &str = "WINDTUNNEL_FUZZ_SECONDS";
 const SEED: &str = "WINDTUNNEL_FUZZ_SEED";
 /// All campaigns, which share the time.
-const CAMPAIGNS: [&str; 22] = [
+const CAMPAIGNS: [&str; 51] = [
     "requests::unusual_requests_cause_no_panic_or_internal_error",
     "schemas::accepted_objects_read_back_and_update_unchanged",
     "schemas::reapplying_an_object_of_a_random_schema_changes_nothing",
@@ -37,6 +37,35 @@ const CAMPAIGNS: [&str; 22] = [
     "paths::no_path_leads_out_of_the_allowed_folders",
     "secrets::a_value_of_a_secret_is_in_no_output",
     "texts::records_with_hostile_texts_have_harmless_reports_and_drafts",
+    "readers::commands::damaged_kubeconfigs",
+    "readers::commands::damaged_upgrade_arguments",
+    "readers::commands::damaged_get_arguments",
+    "readers::commands::damaged_perturbations",
+    "readers::dumps::damaged_dumps",
+    "readers::dumps::damaged_archives",
+    "readers::insights::damaged_deliveries",
+    "readers::insights::damaged_informers",
+    "readers::insights::damaged_published_insights",
+    "readers::plans::damaged_scenarios",
+    "readers::plans::damaged_features",
+    "readers::plans::damaged_graph_data",
+    "readers::plans::damaged_explored_cases",
+    "readers::queries::damaged_queries",
+    "readers::queries::damaged_prometheus_requests",
+    "readers::queries::damaged_graph_requests",
+    "readers::records::damaged_records",
+    "readers::releases::damaged_payloads",
+    "readers::releases::damaged_definitions_of_releases",
+    "readers::releases::damaged_baselines",
+    "readers::releases::damaged_signatures",
+    "readers::requests::damaged_requests",
+    "readers::rules::damaged_rules",
+    "readers::rules::damaged_patterns",
+    "readers::values::damaged_json_paths",
+    "readers::values::damaged_quantities",
+    "readers::values::damaged_spans",
+    "readers::values::damaged_versions",
+    "readers::values::damaged_checks",
 ];
 /// The most processor time of a case. A longer one means that some cost grows too fast.
 const SLOW: Duration = Duration::from_secs(60);

@@ -11,7 +11,7 @@ use super::dice::Dice;
 use crate::apiserver::apply::define;
 
 /// Collections with a valid object for each.
-fn objects() -> Vec<(&'static str, Value)> {
+pub(super) fn objects() -> Vec<(&'static str, Value)> {
     let pod = json!({ "nodeName": "n", "terminationGracePeriodSeconds": 0, "volumes": [{ "name": "v", "emptyDir": {} }],
         "tolerations": [{ "operator": "Exists" }], "containers": [{ "name": "c", "image": "i", "ports": [
             { "containerPort": 80, "protocol": "TCP" }], "env": [{ "name": "A", "value": "1" }],

@@ -21,7 +21,7 @@ fn text() -> impl Strategy<Value = String> {
 
 #[test]
 fn records_with_hostile_texts_have_harmless_reports_and_drafts() {
-    let record = include_str!("../../../crates/torture/inputs/records/update.jsonl");
+    let record = include_str!("readers/records/update.jsonl");
     campaign("texts::records_with_hostile_texts_have_harmless_reports_and_drafts", 20, |seed| {
         property(seed, &(text(), text()), |(name, word)| {
             let parsed = Record::parse(&hostile(record, &name, &word)).unwrap();

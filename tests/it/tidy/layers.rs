@@ -4,9 +4,6 @@ use std::collections::BTreeSet;
 
 use super::source::{self, Token, outline, tokens};
 
-/// The library of the program, as a dependency of a crate.
-pub(super) const PROGRAM: &str = "windtunnel";
-
 /// The crates of the workspace, and the crates that each may use. Cargo enforces the same, and the table
 /// documents it.
 pub(super) const CRATES: &[(&str, &[&str])] = &[
@@ -18,8 +15,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     // The API server: for tests of admission plug-ins.
     ("openshift", &["apiserver", "controllers", "core"]),
     ("rollback", &["apiserver", "core"]),
-    // The library of the program: for the readers of its input.
-    ("torture", &["apiserver", "conformance", "core", "openshift", "rollback", "update_status", PROGRAM]),
+    ("torture", &["apiserver", "conformance", "core"]),
     ("update-status", &["core"]),
 ];
 
@@ -182,7 +178,6 @@ impl<'t> Place<'t> {
         }
         let used = match names {
             ["crate", ..] if self.is_crate => return None,
-            [PROGRAM, ..] if self.is_crate && self.allowed.contains(&PROGRAM) => return None,
             ["crate" | "windtunnel", used @ ..] => used.join("::"),
             [first, used @ ..] => [&[first.strip_prefix("windtunnel_")?][..], used].concat().join("::"),
             [] => return None,

@@ -15,26 +15,20 @@ use windtunnel_rollback::release::{Definition, Release as Definitions};
 use windtunnel_rollback::trap::Harm;
 use windtunnel_rollback::{Direction, Report};
 
-use super::{Reader, cluster, examples};
-
-/// A manifest of a payload, or a template of one.
-pub(super) const PAYLOAD: Reader = Reader { name: "payload", read: read_payload, examples: payload_examples };
-
-/// A definition of the newer release, which is compared with that of an older one.
-pub(super) const ROLLBACK: Reader =
-    Reader { name: "rollback", read: read_definition, examples: definition_examples };
-
-/// The report of an earlier check, which names the known traps.
-pub(super) const BASELINE: Reader =
-    Reader { name: "baseline", read: read_baseline, examples: baseline_examples };
-
-/// A signature of a release, and certificates in PEM.
-pub(super) const SIGNATURE: Reader =
-    Reader { name: "signature", read: read_signature, examples: signature_examples };
+use super::{files, folder, read_damaged, texts, widgets};
 
 /// A digest as in a signature.
 const DIGEST: &str = "sha256:aa";
 
+#[test]
+fn damaged_payloads() {
+    let payload = "scenarios/update/payload-4.18.6";
+    let mut found = folder(payload, "yaml");
+    found.extend(files(&[&format!("{payload}/release-metadata"), &format!("{payload}/image-references")]));
+    read_damaged("readers::releases::damaged_payloads", &found, read_payload);
+}
+
+/// A manifest of a payload, or a template of one.
 fn read_payload(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let metadata = (METADATA.to_owned(), r#"{"version": "4.18.6", "metadata": {"url": "u"}}"#.to_owned());
@@ -55,20 +49,29 @@ fn read_payload(bytes: &[u8]) {
     }
 }
 
-fn payload_examples() -> Vec<Vec<u8>> {
-    let folder = "scenarios/update/payload-4.18.6";
-    let mut found = examples::folder(folder, "yaml");
-    found.extend(examples::files(&[
-        &format!("{folder}/release-metadata"),
-        &format!("{folder}/image-references"),
-    ]));
-    found
+#[test]
+fn damaged_definitions_of_releases() {
+    let with = |spec: Value| widgets(&spec).to_string().into_bytes();
+    let valid = vec![
+        with(json!({ "type": "object", "properties": { "a": { "type": "integer", "maximum": 9 },
+            "s": { "type": "string", "enum": ["x", "z"] }, "new": { "type": "boolean" } } })),
+        with(json!({ "type": "object", "properties": { "a": { "x-kubernetes-int-or-string": true },
+            "s": { "type": "string", "pattern": "^[x-z]$", "maxLength": 3 } } })),
+        with(
+            json!({ "type": "object", "properties": { "s": { "type": "array", "items": { "type": "string" } } },
+            "x-kubernetes-validations": [{ "rule": "!has(self.s) || self.s.size() > 0" }] }),
+        ),
+        with(json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })),
+    ];
+    read_damaged("readers::releases::damaged_definitions_of_releases", &valid, read_definition);
 }
 
+/// A definition of the newer release, which is compared with that of an older one.
 fn read_definition(bytes: &[u8]) {
     let Ok(object) = yaml::from_str::<Value>(&String::from_utf8_lossy(bytes)) else { return };
     let Ok(newer) = Definition::parse(&object) else { return };
-    let mut older = definition();
+    let mut older = widgets(&json!({ "type": "object", "properties": {
+        "a": { "type": "integer", "maximum": 5 }, "s": { "type": "string", "enum": ["x", "y"] } } }));
     older["metadata"]["name"] = json!(newer.name());
     let Ok(older) = Definition::parse(&older) else { return };
     let name = newer.name().to_owned();
@@ -84,44 +87,33 @@ fn read_definition(bytes: &[u8]) {
     let _ = fingerprints(&json(&reports));
 }
 
-/// Returns the definition of the older release.
-fn definition() -> Value {
-    cluster::widgets(&json!({ "type": "object", "properties": { "spec": { "type": "object", "properties": {
-        "a": { "type": "integer", "maximum": 5 }, "s": { "type": "string", "enum": ["x", "y"] } } } } }))
+#[test]
+fn damaged_baselines() {
+    let valid = texts(&[
+        r#"{"reports": [{"traps": [{"fingerprint": "a"}, {"fingerprint": "b"}]}]}"#,
+        r#"{"reports": []}"#,
+        r#"{"reports": [{"traps": []}, {"direction": "rollback"}]}"#,
+    ]);
+    read_damaged("readers::releases::damaged_baselines", &valid, read_baseline);
 }
 
-fn definition_examples() -> Vec<Vec<u8>> {
-    let with = |spec: Value| {
-        let schema = json!({ "type": "object", "properties": { "spec": spec } });
-        cluster::widgets(&schema).to_string().into_bytes()
-    };
-    vec![
-        with(json!({ "type": "object", "properties": { "a": { "type": "integer", "maximum": 9 },
-            "s": { "type": "string", "enum": ["x", "z"] }, "new": { "type": "boolean" } } })),
-        with(json!({ "type": "object", "properties": { "a": { "x-kubernetes-int-or-string": true },
-            "s": { "type": "string", "pattern": "^[x-z]$", "maxLength": 3 } } })),
-        with(
-            json!({ "type": "object", "properties": { "s": { "type": "array", "items": { "type": "string" } } },
-            "x-kubernetes-validations": [{ "rule": "!has(self.s) || self.s.size() > 0" }] }),
-        ),
-        with(json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })),
-    ]
-}
-
+/// The report of an earlier check, which names the known traps.
 fn read_baseline(bytes: &[u8]) {
     if let Ok(document) = serde_json::from_slice::<Value>(bytes) {
         let _: Result<BTreeSet<String>, String> = fingerprints(&document);
     }
 }
 
-fn baseline_examples() -> Vec<Vec<u8>> {
-    examples::texts(&[
-        r#"{"reports": [{"traps": [{"fingerprint": "a"}, {"fingerprint": "b"}]}]}"#,
-        r#"{"reports": []}"#,
-        r#"{"reports": [{"traps": []}, {"direction": "rollback"}]}"#,
-    ])
+#[test]
+fn damaged_signatures() {
+    let certificate = Certificate::of_signer("signer", "a").pem();
+    let document = signature::document(DIGEST, signature::KEYRING);
+    let both = format!("{certificate}{}", Certificate::of_signer("web.svc", "b").pem());
+    let valid = texts(&[&certificate, &document, &both]);
+    read_damaged("readers::releases::damaged_signatures", &valid, read_signature);
 }
 
+/// A signature of a release, and certificates in PEM.
 fn read_signature(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let _ = (signature::signer(&text, DIGEST), signature::key_prefix(&text));
@@ -130,11 +122,4 @@ fn read_signature(bytes: &[u8]) {
         assert!(Certificate::in_secret(&json!({ "data": data })) == Some(certificate), "{data}");
     }
     let _ = Certificate::in_secret(&json!({ "data": { "tls.crt": text } }));
-}
-
-fn signature_examples() -> Vec<Vec<u8>> {
-    let certificate = Certificate::of_signer("signer", "a").pem();
-    let document = signature::document(DIGEST, signature::KEYRING);
-    let both = format!("{certificate}{}", Certificate::of_signer("web.svc", "b").pem());
-    examples::texts(&[&certificate, &document, &both])
 }

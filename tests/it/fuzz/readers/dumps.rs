@@ -1,6 +1,7 @@
 //! Clusters as files: must-gathers, archives of them, and the alerts in them.
 
 use std::fs;
+use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -15,7 +16,8 @@ use windtunnel_update_status::controller::snapshot;
 use windtunnel_update_status::status::published::sections_on_nodes;
 use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, KINDS, Moment, render};
 
-use super::{Reader, cluster, examples};
+use super::{files, read_damaged};
+use crate::fuzz::checked_server::now;
 
 /// A folder in which each name of a file is a line of this form, followed by the content of the file.
 const NAME: &str = "### ";
@@ -23,15 +25,17 @@ const NAME: &str = "### ";
 /// The dump from which the examples are made.
 const FOLDER: &str = "tests/dumps/paused-workers/cluster-scoped-resources";
 
-/// Files of a must-gather in one text: the status, the insights and a server with the objects.
-pub(super) const DUMP: Reader = Reader { name: "dump", read: read_dump, examples: dump_examples };
-
-/// An archive of a must-gather. The first byte selects its kind: even for a compressed one.
-pub(super) const ARCHIVE: Reader = Reader { name: "archive", read: read_archive, examples: archive_examples };
-
 /// The answer of Prometheus about alerts.
-pub(super) const ALERTS: Reader = Reader { name: "alerts", read: read_alerts, examples: alerts_examples };
+const ALERTS: &str = r#"{"status": "success", "data": {"alerts": [{"labels": {"alertname": "A", "severity": "critical",
+    "namespace": "a"}, "annotations": {"summary": "s", "description": "d", "runbook_url": "https://example.com"},
+    "state": "firing", "activeAt": "2024-01-01T00:00:00.5Z", "value": "1"}, {"labels": {}, "state": "pending"}]}}"#;
 
+#[test]
+fn damaged_dumps() {
+    read_damaged("readers::dumps::damaged_dumps", &dump_examples(), read_dump);
+}
+
+/// Files of a must-gather in one text: the status, the insights and a server with the objects.
 fn read_dump(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let files = sources(&text);
@@ -66,8 +70,8 @@ fn show(dump: &Dump) {
     let alerts = dump.alerts.as_ref().map(|body| AlertsResponse::parse(body.as_bytes())).unwrap_or_default();
     show_status(&list, &alerts);
     let values: Vec<Value> = objects().map(Object::to_value).collect();
-    let mut server = ApiServer::builder().build(cluster::now());
-    let _ = server.import(values, cluster::now());
+    let mut server = ApiServer::builder().build(now());
+    let _ = server.import(values, now());
     let _ = dump::object_files(server.objects().map(|(key, object)| (key, object.to_value())));
 }
 
@@ -80,13 +84,13 @@ fn show_status(list: &dyn Fn(&Resource) -> Vec<Object>, alerts: &AlertsResponse)
     let details = || Details::NAMES.iter().filter_map(|name| Details::named(name));
     if let Ok(mut inputs) = Inputs::gather(list) {
         inputs.alerts = alerts.clone();
-        for now in [inputs.mock_now(), Time::MIN, Time::MAX, cluster::now()] {
-            details().for_each(|details| drop(render(&inputs, Moment { now, wall: now }, details)));
+        for at in [inputs.mock_now(), Time::MIN, Time::MAX, now()] {
+            details().for_each(|details| drop(render(&inputs, Moment { now: at, wall: at }, details)));
         }
     }
-    for now in [Time::MIN, Time::MAX, cluster::now()] {
+    for at in [Time::MIN, Time::MAX, now()] {
         let active = active.iter().map(ActiveAlert::parse).collect();
-        if let Ok(insights) = snapshot::insights_from_objects(list, active, 32, now) {
+        if let Ok(insights) = snapshot::insights_from_objects(list, active, 32, at) {
             details().for_each(|details| drop(sections_on_nodes(insights.values(), details)));
         }
     }
@@ -102,13 +106,12 @@ fn dump_examples() -> Vec<Vec<u8>> {
     ];
     let mut gathered = String::new();
     for (folder, name) in inspection {
-        let text = examples::text(&format!("{FOLDER}/{folder}/{name}"));
+        let text = fs::read_to_string(format!("{FOLDER}/{folder}/{name}")).unwrap();
         gathered += &format!("{NAME}cluster-scoped-resources/{folder}/{name}\n{text}");
     }
-    gathered += &format!("{NAME}monitoring/prometheus/alerts.json\n");
-    gathered += &String::from_utf8_lossy(&alerts_examples()[0]);
+    gathered += &format!("{NAME}monitoring/prometheus/alerts.json\n{ALERTS}");
     let mut found = vec![gathered.into_bytes()];
-    found.extend(examples::files(&[
+    found.extend(files(&[
         "tests/dumps/update.yaml",
         &format!("{FOLDER}/config.openshift.io/clusterversions/version.yaml"),
         &format!("{FOLDER}/core/nodes/crane-worker-b.yaml"),
@@ -116,14 +119,19 @@ fn dump_examples() -> Vec<Vec<u8>> {
     found
 }
 
+#[test]
+fn damaged_archives() {
+    read_damaged("readers::dumps::damaged_archives", &archive_examples(), read_archive);
+}
+
+/// An archive of a must-gather. The first byte selects its kind: even for a compressed one.
 fn read_archive(bytes: &[u8]) {
     let Some((first, content)) = bytes.split_first() else { return };
     let name = if first.is_multiple_of(2) { "dump.tar.gz" } else { "dump.tar" };
-    let Ok(folder) = tempfile::tempdir() else { return };
+    let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
-    if fs::write(&path, content).is_ok()
-        && let Ok((dump, _)) = cli::read_dump(&path)
-    {
+    fs::write(&path, content).unwrap();
+    if let Ok((dump, _)) = cli::read_dump(&path) {
         show(&dump);
     }
 }
@@ -146,41 +154,19 @@ fn archive(files: &[Source]) -> Vec<u8> {
         let mut header = tar::Header::new_gnu();
         header.set_size(file.text.len() as u64);
         header.set_mode(0o644);
-        // Writing to memory cannot fail, and the paths are short.
-        let _ = archive.append_data(&mut header, &file.path, file.text.as_bytes());
+        archive.append_data(&mut header, &file.path, file.text.as_bytes()).unwrap();
     }
-    archive.into_inner().unwrap_or_default()
+    archive.into_inner().unwrap()
 }
 
 fn compressed(content: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    let _ = std::io::Write::write_all(&mut encoder, content);
-    encoder.finish().unwrap_or_default()
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
 }
 
 /// Returns the dump of the first example.
 pub(super) fn example() -> Dump {
     let gathered = dump_examples().swap_remove(0);
     Dump::read_all(sources(&String::from_utf8_lossy(&gathered))).0
-}
-
-fn read_alerts(bytes: &[u8]) {
-    thread_local! {
-        static DUMP: Dump = example();
-    }
-    let dump = DUMP.with(Dump::clone);
-    let list = |resource: &Resource| dump.list(resource).cloned().collect::<Vec<Object>>();
-    show_status(&list, &AlertsResponse::parse(bytes));
-}
-
-fn alerts_examples() -> Vec<Vec<u8>> {
-    examples::texts(&[
-        r#"{"status": "success", "data": {"alerts": [{"labels": {"alertname": "PodDisruptionBudgetLimit",
-            "severity": "critical", "namespace": "a"}, "annotations": {"summary": "s", "description": "d",
-            "runbook_url": "https://example.com"}, "state": "firing", "activeAt": "2024-01-01T00:00:00Z",
-            "value": "1"}]}}"#,
-        r#"{"status": "success", "data": {"alerts": []}}"#,
-        r#"{"data": {"alerts": [{"labels": {"alertname": "A", "severity": "warning"}, "state": "pending",
-            "activeAt": "2023-12-31T23:00:00.5Z"}, {"labels": {}, "annotations": {"message": "m\n"}}]}}"#,
-    ])
 }

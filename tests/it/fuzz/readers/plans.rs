@@ -8,7 +8,7 @@ use windtunnel::scenario::{self, Folders, upgrade_split};
 use windtunnel::steps::{self, FeatureFiles, Files, Suite};
 use windtunnel_openshift::release::Architecture;
 
-use super::{Reader, examples};
+use super::{files, folder, read_damaged, texts};
 
 /// The folder of the graph data to which examples refer.
 const FOLDER: &str = "features/testdata/graph-data";
@@ -17,21 +17,26 @@ const FOLDER: &str = "features/testdata/graph-data";
 const WITH_GRAPH_DATA: &str = "name: Graph data\ncluster: {version: 4.16.1}\nreleases: {4.16.2: , 4.17.1: }\n\
                                update-service: {graph-data: data}\ntimeline: [{advance: 1m}]\n";
 
+#[test]
+fn damaged_scenarios() {
+    let valid = files(&[
+        "scenarios/rollback/restored-z-stream.yaml",
+        "scenarios/nodes/long-names.yaml",
+        "scenarios/faults/api-refuses.yaml",
+        "scenarios/faults/watches-of-a-client.yaml",
+        "scenarios/intent/graph-data.yaml",
+        "scenarios/intent/rollback.yaml",
+        "scenarios/rollback/capability-matrix-clear.yaml",
+        "scenarios/nodes/workload.yaml",
+        "scenarios/insights/other-producers.yaml",
+        "scenarios/monitoring/operator-alerts.yaml",
+        "scenarios/operators/security-context-constraints.yaml",
+        "scenarios/retrieval/signature-refused.yaml",
+    ]);
+    read_damaged("readers::plans::damaged_scenarios", &valid, read_scenario);
+}
+
 /// A scenario in YAML: parsed, checked and split.
-pub(super) const SCENARIO: Reader =
-    Reader { name: "scenario", read: read_scenario, examples: scenario_examples };
-
-/// A feature in Gherkin: parsed, checked and split.
-pub(super) const FEATURE: Reader = Reader { name: "feature", read: read_feature, examples: feature_examples };
-
-/// A file in the layout of cincinnati-graph-data.
-pub(super) const GRAPH_DATA: Reader =
-    Reader { name: "graph_data", read: read_graph_data, examples: graph_data_examples };
-
-/// A saved case of `windtunnel explore`, and a scenario to explore.
-pub(super) const EXPLORED_CASE: Reader =
-    Reader { name: "explored_case", read: read_case, examples: case_examples };
-
 fn read_scenario(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let releases = Folders(|_: &str, folder: &str| Ok(graph_data_files(folder)));
@@ -46,10 +51,10 @@ fn read_scenario(bytes: &[u8]) {
     }
 }
 
-/// Returns the files of the folder of graph data that `folder` ends with.
-fn graph_data_files(folder: &str) -> Vec<(String, String)> {
-    let name = if folder.ends_with("channels") { "channels" } else { "blocked-edges" };
-    let files = examples::folder(&format!("{FOLDER}/{name}"), "yaml");
+/// The files of the folder of graph data that `named` ends with.
+fn graph_data_files(named: &str) -> Vec<(String, String)> {
+    let name = if named.ends_with("channels") { "channels" } else { "blocked-edges" };
+    let files = folder(&format!("{FOLDER}/{name}"), "yaml");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     files
         .into_iter()
@@ -58,23 +63,22 @@ fn graph_data_files(folder: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-fn scenario_examples() -> Vec<Vec<u8>> {
-    examples::files(&[
-        "scenarios/rollback/restored-z-stream.yaml",
-        "scenarios/nodes/long-names.yaml",
-        "scenarios/faults/api-refuses.yaml",
-        "scenarios/faults/watches-of-a-client.yaml",
-        "scenarios/intent/graph-data.yaml",
-        "scenarios/intent/rollback.yaml",
-        "scenarios/rollback/capability-matrix-clear.yaml",
-        "scenarios/nodes/workload.yaml",
-        "scenarios/insights/other-producers.yaml",
-        "scenarios/monitoring/operator-alerts.yaml",
-        "scenarios/operators/security-context-constraints.yaml",
-        "scenarios/retrieval/signature-refused.yaml",
-    ])
+#[test]
+fn damaged_features() {
+    let valid = files(&[
+        "features/canary.feature",
+        "features/restored.feature",
+        "features/logs.feature",
+        "features/status.feature",
+        "features/invalid.feature",
+        "features/alerts.feature",
+        "features/pod_faults.feature",
+        "features/oc_retarget.feature",
+    ]);
+    read_damaged("readers::plans::damaged_features", &valid, read_feature);
 }
 
+/// A feature in Gherkin: parsed, checked and split.
 fn read_feature(bytes: &[u8]) {
     const BESIDE: FeatureFiles = FeatureFiles { folder: graph_data, text: no_text, snapshot: no_snapshot };
     let text = String::from_utf8_lossy(bytes).into_owned();
@@ -117,19 +121,15 @@ fn no_snapshot(_: &str, name: &str) -> Result<Snapshot, String> {
     Err(format!("{name}: no such file"))
 }
 
-fn feature_examples() -> Vec<Vec<u8>> {
-    examples::files(&[
-        "features/canary.feature",
-        "features/restored.feature",
-        "features/logs.feature",
-        "features/status.feature",
-        "features/invalid.feature",
-        "features/alerts.feature",
-        "features/pod_faults.feature",
-        "features/oc_retarget.feature",
-    ])
+#[test]
+fn damaged_graph_data() {
+    let mut found = folder(&format!("{FOLDER}/channels"), "yaml");
+    found.extend(folder(&format!("{FOLDER}/blocked-edges"), "yaml"));
+    found.extend(folder("tests/graph-data/blocked-edges", "yaml"));
+    read_damaged("readers::plans::damaged_graph_data", &found, read_graph_data);
 }
 
+/// A file in the layout of cincinnati-graph-data.
 fn read_graph_data(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let releases = Folders(|_: &str, folder: &str| Ok(vec![(format!("{folder}/a.yaml"), text.to_string())]));
@@ -144,25 +144,9 @@ fn read_graph_data(bytes: &[u8]) {
     }
 }
 
-fn graph_data_examples() -> Vec<Vec<u8>> {
-    let mut found = examples::folder(&format!("{FOLDER}/channels"), "yaml");
-    found.extend(examples::folder(&format!("{FOLDER}/blocked-edges"), "yaml"));
-    found.extend(examples::folder("tests/graph-data/blocked-edges", "yaml"));
-    found
-}
-
-fn read_case(bytes: &[u8]) {
-    let releases = Folders(|_: &str, folder: &str| Ok(graph_data_files(folder)));
-    let text = String::from_utf8_lossy(bytes);
-    let saved = serde_json::from_str::<Case>(&text).map_err(|error| error.to_string());
-    if let Ok(mut case) = saved.or_else(|_| Case::of_scenario(&text)) {
-        case.sort();
-        let _ = (case.end(), case.faults(), case.is_repeated(), case.plan(&releases).is_ok());
-    }
-}
-
-fn case_examples() -> Vec<Vec<u8>> {
-    let mut found = examples::texts(&[
+#[test]
+fn damaged_explored_cases() {
+    let mut found = texts(&[
         r#"{"environment": {"cluster": {"version": "4.16.1"}, "releases": {"4.16.2": null}}, "own_steps": [],
             "moments": [{"at": 60, "step": {"update": "4.16.2"}},
                 {"at": 90, "step": {"fault": {"operator": "dns", "is": "degraded", "after": "5m",
@@ -172,9 +156,17 @@ fn case_examples() -> Vec<Vec<u8>> {
         r#"{"environment": {}, "moments": [{"at": 18446744073709551615, "step": {"fault": {"is": "render-flips",
             "times": 18446744073709551615, "for": "1h"}}}], "own_steps": []}"#,
     ]);
-    found.extend(examples::files(&[
-        "scenarios/rollback/restored-z-stream.yaml",
-        "scenarios/faults/api-refuses.yaml",
-    ]));
-    found
+    found.extend(files(&["scenarios/rollback/restored-z-stream.yaml", "scenarios/faults/api-refuses.yaml"]));
+    read_damaged("readers::plans::damaged_explored_cases", &found, read_case);
+}
+
+/// A saved case of `windtunnel explore`, and a scenario to explore.
+fn read_case(bytes: &[u8]) {
+    let releases = Folders(|_: &str, folder: &str| Ok(graph_data_files(folder)));
+    let text = String::from_utf8_lossy(bytes);
+    let saved = serde_json::from_str::<Case>(&text).map_err(|error| error.to_string());
+    if let Ok(mut case) = saved.or_else(|_| Case::of_scenario(&text)) {
+        case.sort();
+        let _ = (case.end(), case.faults(), case.is_repeated(), case.plan(&releases).is_ok());
+    }
 }

@@ -8,40 +8,11 @@ use windtunnel_core::requests::faults::Perturbation;
 use windtunnel_core::{Object, resources::CLUSTER_VERSIONS, text::error_chain};
 use windtunnel_openshift::oc::{Alert, ClusterView, Command, CommandStep, Gates, Get};
 
-use super::{Reader, cluster, dumps, examples};
+use super::{check_damaged, dumps, read_damaged, texts};
+use crate::fuzz::checked_server::{ask, now, server};
 
-/// A kubeconfig, up to the TLS settings of a client. No client is created: that would run the programs that a kubeconfig
-/// may name for authentication.
-pub(super) const KUBECONFIG: Reader =
-    Reader { name: "kubeconfig", read: read_kubeconfig, examples: kubeconfig_examples };
-
-/// The arguments of `oc adm upgrade`, run on a cluster.
-pub(super) const OC_UPGRADE: Reader =
-    Reader { name: "oc_upgrade", read: read_upgrade, examples: upgrade_examples };
-
-/// The arguments of `oc get`, and its output.
-pub(super) const OC_GET: Reader = Reader { name: "oc_get", read: read_get, examples: get_examples };
-
-/// The faults of `--perturb`, and a network of Services.
-pub(super) const PERTURBATION: Reader =
-    Reader { name: "perturbation", read: read_perturbation, examples: perturbation_examples };
-
-fn read_kubeconfig(bytes: &[u8]) {
-    let text = String::from_utf8_lossy(bytes);
-    let parsed = match Kubeconfig::from_yaml(&text) {
-        Ok(parsed) => parsed,
-        Err(error) => return drop(error_chain(&error)),
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let Ok(runtime) = runtime else { return };
-    runtime.block_on(async {
-        if let Ok(config) = Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await {
-            let _ = config.rustls_https_connector().map_err(|error| error_chain(&error));
-        }
-    });
-}
-
-fn kubeconfig_examples() -> Vec<Vec<u8>> {
+#[test]
+fn damaged_kubeconfigs() {
     let config = |cluster: Value, user: Value| {
         json!({ "apiVersion": "v1", "kind": "Config", "current-context": "c",
             "clusters": [{ "name": "k", "cluster": cluster }], "users": [{ "name": "u", "user": user }],
@@ -60,7 +31,24 @@ fn kubeconfig_examples() -> Vec<Vec<u8>> {
         json!({ "server": "http://localhost", "proxy-url": "socks5://127.0.0.1:1", "extensions": [{ "name": "e", "extension": {} }] }),
         json!({ "username": "a", "password": "b", "as": "jane", "as-groups": ["g"] }),
     );
-    examples::texts(&[&token, &certificate, &proxy, "apiVersion: v1\nkind: Config\nclusters: []\n"])
+    let valid = texts(&[&token, &certificate, &proxy, "apiVersion: v1\nkind: Config\nclusters: []\n"]);
+    read_damaged("readers::commands::damaged_kubeconfigs", &valid, read_kubeconfig);
+}
+
+/// A kubeconfig, up to the TLS settings of a client. No client is created: that would run the programs that a kubeconfig
+/// may name for authentication.
+fn read_kubeconfig(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let parsed = match Kubeconfig::from_yaml(&text) {
+        Ok(parsed) => parsed,
+        Err(error) => return drop(error_chain(&error)),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.unwrap().block_on(async {
+        if let Ok(config) = Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await {
+            let _ = config.rustls_https_connector().map_err(|error| error_chain(&error));
+        }
+    });
 }
 
 /// Returns the words of a command: one on each line, or those between blanks of a single line.
@@ -70,6 +58,22 @@ fn words(bytes: &[u8]) -> Vec<String> {
     if lines.len() > 1 { lines } else { text.split_whitespace().map(str::to_owned).collect() }
 }
 
+#[test]
+fn damaged_upgrade_arguments() {
+    let valid = texts(&[
+        "--to 4.16.2 --allow-explicit-upgrade --force",
+        "--to-image=quay.io/openshift-release-dev/ocp-release@sha256:aa --allow-upgrade-with-warnings",
+        "--to-latest=true --include-not-recommended",
+        "channel stable-4.16 --allow-explicit-channel",
+        "accept -RiskOne,RiskTwo --clear",
+        "recommend --version 4.16.2 --show-outdated-releases --quiet --accept A",
+        "rollback",
+        "--clear",
+    ]);
+    read_damaged("readers::commands::damaged_upgrade_arguments", &valid, read_upgrade);
+}
+
+/// The arguments of `oc adm upgrade`, run on a cluster.
 fn read_upgrade(bytes: &[u8]) {
     thread_local! {
         static VERSION: Option<Object> = dumps::example().list(&CLUSTER_VERSIONS).next().cloned();
@@ -88,23 +92,23 @@ fn read_upgrade(bytes: &[u8]) {
     }
 }
 
-fn upgrade_examples() -> Vec<Vec<u8>> {
-    examples::texts(&[
-        "--to 4.16.2 --allow-explicit-upgrade --force",
-        "--to-image=quay.io/openshift-release-dev/ocp-release@sha256:aa --allow-upgrade-with-warnings",
-        "--to-latest=true --include-not-recommended",
-        "channel stable-4.16 --allow-explicit-channel",
-        "accept -RiskOne,RiskTwo --clear",
-        "recommend --version 4.16.2 --show-outdated-releases --quiet --accept A",
-        "rollback",
-        "--clear",
-    ])
+#[test]
+fn damaged_get_arguments() {
+    let valid = texts(&[
+        "pods -n default -l app=a,!b -o wide",
+        "clusterversion version -o jsonpath={.status.history[0].version}{\"\\n\"}",
+        "po/a -A --no-headers -oname",
+        "nodes\n-o\njsonpath={range .items[*]}{.metadata.name}{\"\\t\"}{.status.conditions[?(@.type==\"Ready\")].status}{\"\\n\"}{end}",
+        "co -o yaml",
+    ]);
+    check_damaged("readers::commands::damaged_get_arguments", &valid, read_get);
 }
 
-fn read_get(bytes: &[u8]) {
+/// The arguments of `oc get`, and its output.
+fn read_get(bytes: &[u8]) -> Result<(), String> {
     let words = words(bytes);
-    let Ok(get) = Get::read(&words, &[]) else { return };
-    let _ = (get.path(), get.accept());
+    let Ok(get) = Get::read(&words, &[]) else { return Ok(()) };
+    let _ = get.accept();
     let object = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "a", "labels": { "app": "a" } },
         "spec": { "containers": [{ "name": "c", "image": "i" }] }, "status": { "conditions": [{ "type": "Ready" }] } });
     let table = json!({ "kind": "Table", "columnDefinitions": [{ "name": "Name", "type": "string", "priority": 0 }],
@@ -113,20 +117,21 @@ fn read_get(bytes: &[u8]) {
     for answer in [object, table, list, json!({ "items": [] })] {
         let _ = get.print_response(&answer);
     }
-    let mut server = cluster::server();
-    cluster::send(&mut server, Method::Get, &get.path(), "", Vec::new());
+    ask(&mut server(34), Method::Get, &get.path(), "", &Value::Null).map(drop)
 }
 
-fn get_examples() -> Vec<Vec<u8>> {
-    examples::texts(&[
-        "pods -n default -l app=a,!b -o wide",
-        "clusterversion version -o jsonpath={.status.history[0].version}{\"\\n\"}",
-        "po/a -A --no-headers -oname",
-        "nodes\n-o\njsonpath={range .items[*]}{.metadata.name}{\"\\t\"}{.status.conditions[?(@.type==\"Ready\")].status}{\"\\n\"}{end}",
-        "co -o yaml",
-    ])
+#[test]
+fn damaged_perturbations() {
+    let valid = texts(&[
+        "stale,410,conflict,seed=7,rate=25%,by=manager*,verb=update,kind=Pod,name=a",
+        "all, seed=18446744073709551615,rate=0",
+        "172.30.0.0/16",
+        "10.96.0.7/30",
+    ]);
+    read_damaged("readers::commands::damaged_perturbations", &valid, read_perturbation);
 }
 
+/// The faults of `--perturb`, and a network of Services.
 fn read_perturbation(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(perturbation) = text.parse::<Perturbation>() {
@@ -135,20 +140,11 @@ fn read_perturbation(bytes: &[u8]) {
         assert!(again.as_deref() == Ok(&written), "{written} is read as {again:?}");
     }
     if let Ok(network) = text.parse::<ServiceNetwork>() {
-        let mut server = ApiServer::builder().service_network(network).build(cluster::now());
-        let service = br#"{"metadata": {"generateName": "s-"}, "spec": {"ports": [{"port": 80}]}}"#;
+        let mut server = ApiServer::builder().service_network(network).build(now());
+        let service = json!({ "metadata": { "generateName": "s-" }, "spec": { "ports": [{ "port": 80 }] } });
         for _ in 0..3 {
-            let path = "/api/v1/namespaces/default/services";
-            cluster::send(&mut server, Method::Post, path, "", service.to_vec());
+            // A network that is full is an error 500 in a real server too.
+            let _ = ask(&mut server, Method::Post, "/api/v1/namespaces/default/services", "", &service);
         }
     }
-}
-
-fn perturbation_examples() -> Vec<Vec<u8>> {
-    examples::texts(&[
-        "stale,410,conflict,seed=7,rate=25%,by=manager*,verb=update,kind=Pod,name=a",
-        "all, seed=18446744073709551615,rate=0",
-        "172.30.0.0/16",
-        "10.96.0.7/30",
-    ])
 }

@@ -13,18 +13,8 @@ use windtunnel_openshift::promql::{
     missing_metrics, parse_duration, series_between, unfit_for_range_query, valid_until,
 };
 
-use super::{Reader, cluster, examples};
-
-/// A PromQL expression, evaluated at a moment and over a range.
-pub(super) const PROMQL: Reader = Reader { name: "promql", read: read_query, examples: query_examples };
-
-/// Path and parameters of a request to Prometheus.
-pub(super) const PROMETHEUS_REQUEST: Reader =
-    Reader { name: "prometheus_request", read: read_prometheus, examples: prometheus_examples };
-
-/// Parameters of a request for the graph of the update service.
-pub(super) const GRAPH_REQUEST: Reader =
-    Reader { name: "graph_request", read: read_graph, examples: graph_examples };
+use super::{read_damaged, texts};
+use crate::fuzz::checked_server::now;
 
 /// Metrics with a few samples, now and in earlier scrapes.
 struct Few(Vec<Sample>);
@@ -62,17 +52,35 @@ impl Metrics for Few {
         if metric.len().is_multiple_of(2) {
             return None;
         }
-        let last = cluster::now();
+        let last = now();
         let first = last - promql::SCRAPE_INTERVAL * 10;
         let is_in = after < first && last <= until;
         Some(is_in.then_some(Scrapes { first, last, samples: &self.0 }).into_iter().collect())
     }
 
     fn now(&self) -> Time {
-        cluster::now() + promql::SCRAPE_INTERVAL
+        now() + promql::SCRAPE_INTERVAL
     }
 }
 
+#[test]
+fn damaged_queries() {
+    let mut found = texts(&[
+        "sum by (name) (rate(metric{name=~\"n.*\", le!=\"1\"}[5m] offset 1m)) > bool 0.5",
+        "histogram_quantile(0.9, sum without (name) (up_bucket)) or on () vector(1)",
+        "label_replace(up, \"a\", \"$1-${2}\", \"name\", \"(n)(.*)\") unless ignoring (le) group_left (x) up",
+        "max_over_time((time() - up)[10m:1m] @ 1704067200) ^ -2 % 3 == 1e3 atan2 0x1F",
+        "topk(3, up) * on (name) group_right up{} and count_values(\"v\", up) != +Inf",
+        "absent_over_time(up[1h30m]) + predict_linear(up[1h], 3600) - clamp_max(up, NaN)",
+        "quantile_over_time(0.5, up[5m]) / scalar(up) # a comment\n <= day_of_month(timestamp(up @ end()))",
+        "0 * max(cluster_operator_conditions{condition=\"Degraded\"} == 1) or on (_id) sort_desc(up)",
+        "label_join(up, 'x', \"\\u00e9\\n\", \"name\", `le`)",
+    ]);
+    found.extend(rules().iter().map(|text| text.clone().into_bytes()));
+    read_damaged("readers::queries::damaged_queries", &found, read_query);
+}
+
+/// A PromQL expression, evaluated at a moment and over a range.
 fn read_query(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let _ = (parse_duration(&text), promql::is_label_name(&text));
@@ -99,22 +107,6 @@ fn use_expression(expr: &Expr) {
     }
 }
 
-fn query_examples() -> Vec<Vec<u8>> {
-    let mut found = examples::texts(&[
-        "sum by (name) (rate(metric{name=~\"n.*\", le!=\"1\"}[5m] offset 1m)) > bool 0.5",
-        "histogram_quantile(0.9, sum without (name) (up_bucket)) or on () vector(1)",
-        "label_replace(up, \"a\", \"$1-${2}\", \"name\", \"(n)(.*)\") unless ignoring (le) group_left (x) up",
-        "max_over_time((time() - up)[10m:1m] @ 1704067200) ^ -2 % 3 == 1e3 atan2 0x1F",
-        "topk(3, up) * on (name) group_right up{} and count_values(\"v\", up) != +Inf",
-        "absent_over_time(up[1h30m]) + predict_linear(up[1h], 3600) - clamp_max(up, NaN)",
-        "quantile_over_time(0.5, up[5m]) / scalar(up) # a comment\n <= day_of_month(timestamp(up @ end()))",
-        "0 * max(cluster_operator_conditions{condition=\"Degraded\"} == 1) or on (_id) sort_desc(up)",
-        "label_join(up, 'x', \"\\u00e9\\n\", \"name\", `le`)",
-    ]);
-    found.extend(rules().iter().map(|text| text.clone().into_bytes()));
-    found
-}
-
 /// Returns the expressions in the alerts of the base manifests.
 fn rules() -> Vec<String> {
     let objects = windtunnel_openshift::manifests::objects("base").iter();
@@ -123,6 +115,22 @@ fn rules() -> Vec<String> {
     rules.filter_map(|rule| Some(rule["expr"].as_str()?.to_owned())).take(8).collect()
 }
 
+#[test]
+fn damaged_prometheus_requests() {
+    let valid = texts(&[
+        "/api/v1/query?query=up&time=2024-01-01T00:00:00Z&timeout=3s",
+        "/api/v1/query_range?query=sum(up)&start=1704067200&end=1704070800.5&step=1m",
+        "/api/v1/series?match[]=up%7Bname%3D%22n1%22%7D&match[]=ALERTS&start=2024-01-01T00:00:00Z&limit=2",
+        "/api/v1/label/name/values?match[]=up",
+        "/api/v1/labels?start=1704067200",
+        "/api/v1/query?query=given%20offset%205m",
+        "/api/v1/rules?type=alert",
+        "/api/v1/alerts",
+    ]);
+    read_damaged("readers::queries::damaged_prometheus_requests", &valid, read_prometheus);
+}
+
+/// Path and parameters of a request to Prometheus.
 fn read_prometheus(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (path, query) = text.split_once('?').unwrap_or((&text, ""));
@@ -147,34 +155,24 @@ fn read_prometheus(bytes: &[u8]) {
         counted,
         history: &history,
         alerts: &[],
-        now: cluster::now(),
+        now: now(),
     };
     let query = Query::parse(query);
     let _ = (http_api::is_served(path), http_api::answer(path, Parameters(query.pairs()), &state));
 }
 
-fn prometheus_examples() -> Vec<Vec<u8>> {
-    examples::texts(&[
-        "/api/v1/query?query=up&time=2024-01-01T00:00:00Z&timeout=3s",
-        "/api/v1/query_range?query=sum(up)&start=1704067200&end=1704070800.5&step=1m",
-        "/api/v1/series?match[]=up%7Bname%3D%22n1%22%7D&match[]=ALERTS&start=2024-01-01T00:00:00Z&limit=2",
-        "/api/v1/label/name/values?match[]=up",
-        "/api/v1/labels?start=1704067200",
-        "/api/v1/query?query=given%20offset%205m",
-        "/api/v1/rules?type=alert",
-        "/api/v1/alerts",
-    ])
-}
-
-fn read_graph(bytes: &[u8]) {
-    let query = Query::parse(&String::from_utf8_lossy(bytes));
-    let _ = Environment::default().answer_graph(query.pairs());
-}
-
-fn graph_examples() -> Vec<Vec<u8>> {
-    examples::texts(&[
+#[test]
+fn damaged_graph_requests() {
+    let valid = texts(&[
         "channel=stable-4.16&arch=amd64&id=x&version=4.16.1",
         "channel=candidate-4.17&arch=multi",
         "arch=s390x",
-    ])
+    ]);
+    read_damaged("readers::queries::damaged_graph_requests", &valid, read_graph);
+}
+
+/// Parameters of a request for the graph of the update service.
+fn read_graph(bytes: &[u8]) {
+    let query = Query::parse(&String::from_utf8_lossy(bytes));
+    let _ = Environment::default().answer_graph(query.pairs());
 }

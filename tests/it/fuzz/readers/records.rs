@@ -9,14 +9,18 @@ use windtunnel::report::{ScenarioResult, blame, draft, html, insights, json, jun
 use windtunnel_core::text::visible;
 use windtunnel_update_status::status::Details;
 
-use super::{Reader, examples};
+use super::{folder, read_damaged};
 
 /// The width of timelines, in characters.
 const WIDTH: usize = 100;
 
-/// A record: printed in each form, judged, and written again.
-pub(super) const RECORD: Reader = Reader { name: "record", read, examples: record_examples };
+#[test]
+fn damaged_records() {
+    let valid = folder("tests/it/fuzz/readers/records", "jsonl");
+    read_damaged("readers::records::damaged_records", &valid, read);
+}
 
+/// A record: printed in each form, judged, and written again.
 fn read(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let Ok(record) = Record::parse(&text) else { return };
@@ -65,8 +69,4 @@ fn report(record: &Record) {
     let details = html::Details::of(&result, record);
     let scenario = html::Scenario { result: &result, details: Some(&details), rerun: "" };
     let _ = html::render("windtunnel run", &[scenario]);
-}
-
-fn record_examples() -> Vec<Vec<u8>> {
-    examples::folder("crates/torture/inputs/records", "jsonl")
 }

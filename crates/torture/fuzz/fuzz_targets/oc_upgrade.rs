@@ -1,4 +1,0 @@
-//! Fuzzes the reader `oc_upgrade`.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| windtunnel_torture::readers::read("oc_upgrade", bytes));
