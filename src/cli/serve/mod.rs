@@ -33,7 +33,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use windtunnel_apiserver::https::{self, Authority, Serving, Settings, Webhooks, random_token};
 use windtunnel_apiserver::service::Shared;
-use windtunnel_apiserver::storage::{DataDir, Health};
+use windtunnel_apiserver::storage::{DataDir, StorageError};
 use windtunnel_apiserver::{AdmissionPlugins, ApiServer};
 use windtunnel_core::clock::{Clock as _, WallClock};
 
@@ -240,9 +240,12 @@ fn start_server(args: &ServeArgs) -> Result<StartedServer, Box<dyn std::error::E
     // Uids are distinct across starts only with the same seed, so a later `--seed` is ignored.
     let seed = data.setting("seed", || args.seed.to_string())?.parse()?;
     let server = server.seed(seed).saved(data.begin()?).build(now);
-    let folder = folder.display().to_string();
-    let report = Box::new(move |health: &Health| print_notice(&health_text(&folder, health)));
-    let shared = Shared::stored(server, clock, Box::new(data), report)?;
+    let report = |why: &StorageError| {
+        print_notice(&format!(
+            "cannot write to the data folder: {why}; from now on clients get 500 for writes: fix the cause, then restart"
+        ));
+    };
+    let shared = Shared::stored(server, clock, Box::new(data), Box::new(report))?;
     Ok(StartedServer { token, authority: Some(authority), ..started(shared) })
 }
 
@@ -250,16 +253,6 @@ fn start_server(args: &ServeArgs) -> Result<StartedServer, Box<dyn std::error::E
 fn admission_plugins(args: &ServeArgs) -> Result<AdmissionPlugins, String> {
     let lists = (&*args.enable_admission_plugins, &*args.disable_admission_plugins);
     admission::plugins(lists, args.admission_control_config_file.as_deref(), minor(args), "windtunnel")
-}
-
-/// Returns the message that the storage rejects writes, or accepts them again.
-fn health_text(folder: &str, health: &Health) -> String {
-    match health {
-        Health::Stalled(why) => {
-            format!("cannot write to the data folder: {why}; clients get 500 for writes until it works again")
-        }
-        Health::Recovered => format!("the data folder is writable again: {folder}"),
-    }
 }
 
 /// Writes the kubeconfig, then prints the URL.

@@ -13,7 +13,7 @@ use crate::request::{Method, Request, Target};
 use crate::server::ApiServer;
 use crate::status::Refused;
 use crate::storage::writer::{self, CommitObserver, Writer, Written};
-use crate::storage::{Change, Health, Report, Storage, StorageError};
+use crate::storage::{Report, Storage, StorageError};
 
 /// The error response to a write that the storage rejected.
 pub(super) fn storage_error(error: &StorageError) -> Refused {
@@ -95,15 +95,6 @@ impl Shared {
             let _ = writer.close().durable();
         }
     }
-
-    /// Retries the storage before the server answers a health probe.
-    pub(super) async fn probe(&self, request: &Request<'_>) {
-        let Some(writer) = &self.writer else { return };
-        let is_probe = matches!(&request.target, Target::Path(path) if paths::health::is_probe(path));
-        if is_probe && self.lock().store.stalled().is_some() {
-            let _ = writer.submit(Written::default()).durable().await;
-        }
-    }
 }
 
 /// Updates the server after each commit of the storage thread.
@@ -116,26 +107,22 @@ struct ServerUpdater {
 
 impl CommitObserver for ServerUpdater {
     fn made_durable(&self, revision: u64, changed_tables: Vec<writer::ChangedTables>) {
-        let recovered = lock(&self.server).store.mark_durable(revision);
+        lock(&self.server).store.mark_durable(revision);
         for tables in changed_tables {
             self.notifier.notify(tables);
         }
-        if recovered {
-            (self.report)(&Health::Recovered);
-        }
     }
 
-    fn rewind(&self, why: &StorageError, last: &mut dyn FnMut()) -> Vec<Change> {
+    fn rewind(&self, why: &StorageError, last: &mut dyn FnMut()) {
         let mut server = lock(&self.server);
         last();
         let was_stalled = server.store.stalled().is_some();
-        let restored = server.rewind(&why.0, self.clock.now());
+        server.rewind(&why.0, self.clock.now());
         drop(server);
         // Reverting a definition replaces its kinds, so wake their watches to end them.
         self.notifier.notify(None);
         if !was_stalled {
-            (self.report)(&Health::Stalled(why.clone()));
+            (self.report)(why);
         }
-        restored
     }
 }

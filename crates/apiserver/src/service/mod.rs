@@ -170,7 +170,6 @@ impl Shared {
     /// changed or read is durable.
     pub(crate) async fn answer(&self, request: &Request<'_>) -> Outcome<Reply> {
         self.pause(request).await;
-        self.probe(request).await;
         if let Some(answered) = self.endpoint_reply(request) {
             return answered;
         }

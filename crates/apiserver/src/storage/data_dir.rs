@@ -1,7 +1,5 @@
-//! A folder with a [redb](https://docs.rs/redb) database: one file, transactional and crash-safe.
-//!
-//! redb does nothing after its first disk error. So the database is then closed, and opened again for the
-//! next transaction. The file stays open and locked all the time, so that no other process can take it.
+//! A folder with a [redb](https://docs.rs/redb) database: one file, transactional and crash-safe. redb does nothing
+//! after its first disk error.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +14,7 @@ use windtunnel_core::{Key, panics};
 use super::data_file;
 use super::disk::Disk;
 use super::opening::{self, Unopened};
+use super::writer::closed;
 use super::{Change, Saved, Storage, StorageError};
 
 /// File name of the database.
@@ -28,12 +27,6 @@ const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 /// Other persistent data, such as keys.
 const SETTINGS: TableDefinition<'_, &str, &str> = TableDefinition::new("settings");
 
-/// Test data that only shows whether the disk has room again after it was full.
-const TRIAL: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("trial");
-
-/// Minimum size of the test data, in bytes.
-const ROOM: usize = 1 << 16;
-
 const REVISION: &str = "revision";
 const STARTS: &str = "starts";
 const FORMAT: &str = "format";
@@ -43,11 +36,8 @@ const FORMAT_NOW: u64 = 1;
 /// The storage of one server. Other processes cannot open it meanwhile.
 #[derive(Debug)]
 pub struct DataDir {
-    disk: Arc<dyn StorageBackend>,
-    /// `None` after an error, until the next transaction.
+    /// `None` only while this is dropped.
     database: Option<Database>,
-    /// Size of the largest commit since the first failed one, in bytes; 0 if the last commit succeeded.
-    refused: usize,
     place: String,
 }
 
@@ -80,17 +70,17 @@ impl DataDir {
 
     /// Opens a database on any disk.
     pub(super) fn on(disk: Arc<dyn StorageBackend>, place: String) -> Result<Self, StorageError> {
-        let mut data = Self { disk, database: None, refused: 0, place };
+        let mut data = Self { database: None, place };
+        data.database = Some(opening::open(&disk).map_err(|why| data.unopened(why))?);
         data.prepare()?;
         Ok(data)
     }
 
     /// Creates the tables, and rejects a database of another format.
-    fn prepare(&mut self) -> Result<(), StorageError> {
+    fn prepare(&self) -> Result<(), StorageError> {
         let format = self.transaction(|write| {
             write.open_table(OBJECTS)?;
             write.open_table(SETTINGS)?;
-            write.delete_table(TRIAL)?;
             let mut numbers = write.open_table(NUMBERS)?;
             let format = numbers.get(FORMAT)?.map(|format| format.value());
             if format.is_none() {
@@ -105,7 +95,7 @@ impl DataDir {
     }
 
     fn transaction<T>(
-        &mut self,
+        &self,
         change: impl FnOnce(&redb::WriteTransaction) -> Result<T, redb::Error>,
     ) -> Result<T, StorageError> {
         self.work(|database| {
@@ -119,23 +109,14 @@ impl DataDir {
         })
     }
 
-    /// Runs `work` with the database. Opens it first if necessary, and closes it on failure.
-    fn work<T>(&mut self, work: impl FnOnce(&Database) -> Result<T, redb::Error>) -> Result<T, StorageError> {
-        let database = match self.database.take() {
-            Some(database) => database,
-            None => opening::open(&self.disk).map_err(|why| self.unopened(why))?,
+    /// Runs `work` with the database.
+    fn work<T>(&self, work: impl FnOnce(&Database) -> Result<T, redb::Error>) -> Result<T, StorageError> {
+        let database = self.database.as_ref().ok_or_else(closed)?;
+        let outcome = match panics::catch_panic(|| work(database)) {
+            Ok(result) => result.map_err(Unopened::from),
+            Err(panic) => Err(Unopened::panicked(&panic)),
         };
-        let why = match panics::catch_panic(|| work(&database)) {
-            Ok(Ok(result)) => {
-                self.database = Some(database);
-                return Ok(result);
-            }
-            Ok(Err(error)) => error.into(),
-            Err(panic) => Unopened::panicked(&panic),
-        };
-        // Closing may fail in the same way. The next transaction opens it and recovers the rest.
-        let _ = panics::catch_panic(|| drop(database));
-        Err(self.unopened(why))
+        outcome.map_err(|why| self.unopened(why))
     }
 
     fn unopened(&self, why: Unopened) -> StorageError {
@@ -206,41 +187,9 @@ impl Storage for DataDir {
     fn commit(&mut self, changes: &[Change]) -> Result<(), StorageError> {
         let rows: Vec<(String, Option<Vec<u8>>)> = changes.iter().map(row).collect();
         let revision = changes.iter().map(|change| change.revision).max().unwrap_or_default();
-        let size = rows.iter().filter_map(|(_, text)| Some(text.as_ref()?.len())).sum();
-        let outcome = self.try_room().and_then(|()| self.write(&rows, revision));
-        self.refused = if outcome.is_ok() { 0 } else { self.refused.max(size).max(ROOM) };
-        outcome
-    }
-}
-
-/// The database key of an object, and its JSON.
-fn row(Change { key, object, .. }: &Change) -> (String, Option<Vec<u8>>) {
-    let place = format!("{}/{}/{}/{}", key.group, key.plural, key.namespace, key.name);
-    (place, object.as_ref().map(|object| serde_json::to_vec(object).unwrap_or_default()))
-}
-
-impl DataDir {
-    /// After a failed commit, tests whether there is room for the same size again. A small commit might fit
-    /// on a full disk and prove nothing.
-    fn try_room(&mut self) -> Result<(), StorageError> {
-        let size = self.refused;
-        if size == 0 {
-            return Ok(());
-        }
         self.transaction(|write| {
-            write.open_table(TRIAL)?.insert("", vec![0; size].as_slice())?;
-            Ok(())
-        })
-    }
-
-    fn write(&mut self, rows: &[(String, Option<Vec<u8>>)], revision: u64) -> Result<(), StorageError> {
-        let tried = self.refused > 0;
-        self.transaction(|write| {
-            if tried {
-                write.delete_table(TRIAL)?;
-            }
             let mut objects = write.open_table(OBJECTS)?;
-            for (place, text) in rows {
+            for (place, text) in &rows {
                 match text {
                     Some(text) => drop(objects.insert(place.as_str(), text.as_slice())?),
                     None => drop(objects.remove(place.as_str())?),
@@ -252,6 +201,12 @@ impl DataDir {
             Ok(())
         })
     }
+}
+
+/// The database key of an object, and its JSON.
+fn row(Change { key, object, .. }: &Change) -> (String, Option<Vec<u8>>) {
+    let place = format!("{}/{}/{}/{}", key.group, key.plural, key.namespace, key.name);
+    (place, object.as_ref().map(|object| serde_json::to_vec(object).unwrap_or_default()))
 }
 
 impl Drop for DataDir {

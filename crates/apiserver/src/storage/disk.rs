@@ -96,15 +96,6 @@ impl Disk {
     pub fn operations(&self) -> usize {
         self.state().operations
     }
-
-    /// Overwrites everything except the header.
-    #[cfg(test)]
-    pub(super) fn garble(&self) {
-        let mut state = self.state();
-        let end = state.cached.len();
-        state.cached[4096..].fill(0xff);
-        state.dirty.push(4096..end);
-    }
 }
 
 impl Operations {

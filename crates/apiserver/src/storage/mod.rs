@@ -5,11 +5,10 @@
 //! together. After a restart, objects have the same uids, resource versions and storage version. History is
 //! lost: watches start again, because the revision jumps well beyond the last one that a client saw.
 //!
-//! If the storage rejects writes, for instance because the disk is full, the server reverts everything in
-//! memory that is not durable, and responds to these writes with an error. Readers get the durable state.
-//! Each further write and each health check tries the storage again, and succeeds when there is room. The
-//! storage may contain some of the reverted writes, so the next commit contains the current state of their
-//! objects.
+//! If the storage rejects a write, for instance because the disk is full, the server reverts everything in
+//! memory that is not durable, and responds to these writes with an error. From then on it is read-only: it
+//! never calls the storage again, rejects all writes with the reason, and fails its health checks. Readers get
+//! the durable state. A restart ends this. The storage may then contain some of the rejected writes.
 
 #[cfg(feature = "storage")]
 mod data_dir;
@@ -42,25 +41,16 @@ pub struct StorageError(pub String);
 
 /// Makes changes durable.
 pub trait Storage: Send {
-    /// Makes all of the changes durable, or none. Of several changes of one object the last counts. After an
-    /// error the next call tries again, with changes that replace those of this call.
+    /// Makes all of the changes durable, or none. Of several changes of one object the last counts. There is no
+    /// further call after an error.
     ///
     /// # Errors
     /// The changes are not durable, or may not be.
     fn commit(&mut self, changes: &[Change]) -> Result<(), StorageError>;
 }
 
-/// Whether a storage accepts writes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Health {
-    /// It rejects writes from now on, for this reason.
-    Stalled(StorageError),
-    /// It accepts writes again.
-    Recovered,
-}
-
-/// Called when a storage stops accepting writes, and when it accepts them again.
-pub type Report = Box<dyn Fn(&Health) + Send>;
+/// Called once, when a storage rejects a write.
+pub type Report = Box<dyn Fn(&StorageError) + Send>;
 
 /// The content of a storage.
 #[derive(Debug, Clone, Default)]

@@ -1,10 +1,9 @@
 //! The thread that makes changes durable. All changes that wait when the thread is free go into one commit.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use tokio::sync::oneshot;
-use windtunnel_core::Key;
 
 use super::{Change, Storage, StorageError};
 use crate::store::TableId;
@@ -27,9 +26,9 @@ pub(crate) trait CommitObserver: Send {
     /// Everything up to a revision is durable and may be shown to clients.
     fn made_durable(&self, revision: u64, changed_tables: Vec<ChangedTables>);
 
-    /// The storage rejects writes, so everything that is not durable is reverted. `last` is called while
-    /// nobody can write. Returns the restored state of the affected objects.
-    fn rewind(&self, why: &StorageError, last: &mut dyn FnMut()) -> Vec<Change>;
+    /// The storage has rejected a write, so everything that is not durable is reverted. `last` is called while
+    /// nobody can write.
+    fn rewind(&self, why: &StorageError, last: &mut dyn FnMut());
 }
 
 /// The changes of a request, and the callback that waits for them.
@@ -138,33 +137,25 @@ impl Group {
 }
 
 fn run(mut storage: Box<dyn Storage>, memory: &dyn CommitObserver, batches: &Receiver<Batch>) {
-    // The current state of objects that the storage may contain in a reverted state. The next commit writes it.
-    let mut uncertain: BTreeMap<Key, Change> = BTreeMap::new();
-    let mut stalled = false;
+    // The first error. The storage gets no changes after it.
+    let mut failed = None;
     while let Ok(first) = batches.recv() {
         let mut group = Group::default();
         group.add(first);
         for batch in batches.try_iter() {
             group.add(batch);
         }
-        let outcome = if group.changes.is_empty() && !stalled {
-            Ok(())
-        } else {
-            let changes: Vec<Change> = uncertain.values().cloned().chain(group.changes.drain(..)).collect();
-            let outcome = storage.commit(&changes);
-            if outcome.is_ok() {
-                uncertain.clear();
-                let revision = changes.last().map_or(0, |change| change.revision);
-                memory.made_durable(revision, std::mem::take(&mut group.changed_tables));
-            }
-            outcome
+        let outcome = match (group.changes.last(), &failed) {
+            (None, _) => Ok(()),
+            (Some(_), Some(why)) => Err(StorageError::clone(why)),
+            (Some(last), None) => storage.commit(&group.changes).map(|()| {
+                memory.made_durable(last.revision, std::mem::take(&mut group.changed_tables));
+            }),
         };
-        stalled = outcome.is_err();
         if let Err(why) = &outcome {
             // Changes submitted meanwhile are based on changes that are not durable.
-            let mut last = || batches.try_iter().for_each(|batch| group.add(batch));
-            let restored = memory.rewind(why, &mut last);
-            uncertain.extend(restored.into_iter().map(|change| (change.key.clone(), change)));
+            memory.rewind(why, &mut || batches.try_iter().for_each(|batch| group.add(batch)));
+            failed = Some(why.clone());
         }
         if group.last {
             drop(storage);
@@ -193,7 +184,7 @@ mod tests {
         }
     }
 
-    /// Reports that the node was at revision 51 before the reverted changes.
+    /// Records the revisions that are durable.
     struct Remembering(Arc<Mutex<Vec<u64>>>);
 
     impl CommitObserver for Remembering {
@@ -201,9 +192,8 @@ mod tests {
             self.0.lock().unwrap().push(revision);
         }
 
-        fn rewind(&self, _: &StorageError, last: &mut dyn FnMut()) -> Vec<Change> {
+        fn rewind(&self, _: &StorageError, last: &mut dyn FnMut()) {
             last();
-            change(51).changes
         }
     }
 
@@ -213,7 +203,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn waiting_changes_are_committed_together_and_a_failed_commit_is_compensated() {
+    async fn waiting_changes_are_committed_together_and_a_failed_commit_is_the_last() {
         let (commits, durable) = (Arc::default(), Arc::default());
         let memory = Remembering(Arc::clone(&durable));
         let writer = Writer::start(Box::new(Counting(Arc::clone(&commits))), Box::new(memory));
@@ -233,13 +223,13 @@ mod tests {
             writer.submit(change(51)).durable().await.unwrap();
         }
         let full = Err(StorageError("disk full".to_owned()));
-        assert_eq!(writer.submit(change(52)).durable().await, full);
-        // The next commit first rewrites the state before the failure.
-        assert_eq!(writer.submit(change(53)).durable().await, Ok(()));
-        assert_eq!(commits.lock().unwrap()[3], [51, 53]);
+        for revision in [52, 53] {
+            assert_eq!(writer.submit(change(revision)).durable().await, full);
+        }
         // A request without changes only waits for the others.
         assert_eq!(writer.submit(Written::default()).durable().await, Ok(()));
-        assert_eq!((commits.lock().unwrap().len(), durable.lock().unwrap().last().copied()), (4, Some(53)));
+        assert_eq!(commits.lock().unwrap().len(), 3);
+        assert!(durable.lock().unwrap().iter().all(|revision| *revision < 52));
         assert_eq!(writer.close().durable(), Ok(()));
         assert_eq!(writer.submit(change(54)).durable().await, Err(closed()));
     }

@@ -28,7 +28,7 @@ pub(super) struct Pending {
     unsent: Vec<Change>,
     /// The information to revert writes, in the order of the writes.
     undo: VecDeque<Undo>,
-    /// Why the storage rejected the last commit; `None` if it accepted it.
+    /// Why the storage rejected a commit; `None` if it accepted all.
     stalled: Option<Arc<str>>,
 }
 
@@ -84,24 +84,22 @@ impl Store {
         if self.is_pending_in(table) { self.revision } else { self.visible() }
     }
 
-    /// Why the storage rejected the last commit; `None` if it accepted it.
+    /// Why the storage rejected a commit; `None` if it accepted all.
     pub(crate) fn stalled(&self) -> Option<&str> {
         self.pending.as_ref()?.stalled.as_deref()
     }
 
-    /// Marks all writes up to a revision as durable. Returns whether the storage rejected the previous commit.
-    pub(crate) fn mark_durable(&mut self, revision: u64) -> bool {
-        let Some(pending) = &mut self.pending else { return false };
+    /// Marks all writes up to a revision as durable.
+    pub(crate) fn mark_durable(&mut self, revision: u64) {
+        let Some(pending) = &mut self.pending else { return };
         pending.durable = pending.durable.max(revision);
         while pending.undo.front().is_some_and(|undo| undo.revision <= pending.durable) {
             pending.undo.pop_front();
         }
-        pending.stalled.take().is_some()
     }
 
-    /// Reverts all writes that are not durable, because the storage rejects them. Returns the restored state of each affected
-    /// object with its table: the storage may contain the reverted state.
-    pub(crate) fn rewind(&mut self, why: &str) -> Vec<(TableId, Change)> {
+    /// Reverts all writes that are not durable, because the storage rejects them. Returns the affected objects.
+    pub(crate) fn rewind(&mut self, why: &str) -> Vec<(TableId, Key)> {
         let Some(pending) = &mut self.pending else { return Vec::new() };
         let durable = pending.durable;
         pending.stalled = Some(why.into());
@@ -122,10 +120,6 @@ impl Store {
         self.revision = durable;
         self.history.rewind(durable);
         self.tables.iter_mut().for_each(|table| table.history.rewind(durable));
-        let restored_state = |(table, key): (TableId, Key)| {
-            let object = self.get(table, &key.namespace, &key.name).map(Entry::stored);
-            (table, Change { key, revision: durable, object })
-        };
-        reverted.into_iter().map(restored_state).collect()
+        reverted.into_iter().collect()
     }
 }

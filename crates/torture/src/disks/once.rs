@@ -17,8 +17,8 @@ type Content = BTreeMap<String, String>;
 /// A write: the name of an object, and its new value or `None` to delete it.
 pub type Step = (String, Option<String>);
 
-/// The number of writes that follow the failed one.
-const AFTERWARDS: usize = 10;
+/// The number of writes that follow the failed one, and must be refused.
+const AFTERWARDS: usize = 2;
 
 /// A run: the server, the writes, and the fault of its disk.
 #[derive(Debug)]
@@ -163,12 +163,16 @@ pub fn run(run: &Run<'_>, wrap: &dyn Fn(DataDir) -> Box<dyn Storage>) -> Ran {
         Ok(shared) => {
             *lock(&known.follower) = Follower::new(&shared);
             let _ = known.shared.set(shared.clone());
-            Course { run, disk: &disk, shared: &shared, known: &known, refused: None, ran: &mut ran }.all();
+            let mut course =
+                Course { run, disk: &disk, shared: &shared, known: &known, refused: None, ran: &mut ran };
+            course.all();
+            let refused = course.refused;
             ran.operations = disk.operations();
             shared.close();
             disk.heal();
             let acknowledged = lock(&known.acknowledged).clone();
-            compare("after the end", &disk, &[&acknowledged], 0, &mut ran.lost);
+            let allowed: Vec<&Content> = std::iter::once(&acknowledged).chain(&refused).collect();
+            compare("after the end", &disk, &allowed, 0, &mut ran.lost);
         }
         Err(_) => {
             ran.operations = disk.operations();
@@ -201,25 +205,22 @@ struct Course<'a> {
     disk: &'a Disk,
     shared: &'a Shared,
     known: &'a Known,
-    /// The content if the last write, which was refused, has happened nevertheless.
+    /// The content if the first write that was refused has happened nevertheless.
     refused: Option<Content>,
     ran: &'a mut Ran,
 }
 
 impl Course<'_> {
     fn all(&mut self) {
-        let mut left = self.run.steps.len();
-        for (name, value) in self.run.steps {
-            if left == 0 {
-                break;
-            }
-            left -= 1;
-            if !self.step(name, value.as_ref()) {
-                left = left.min(AFTERWARDS);
+        let mut steps = self.run.steps.iter();
+        let failed = steps.find(|(name, value)| !self.step(name, value.as_ref()));
+        if failed.is_some() {
+            // The server is read-only now, even though the disk works again.
+            for (name, value) in steps.take(AFTERWARDS) {
+                self.step(name, value.as_ref());
             }
         }
         self.disk.heal();
-        // The next accepted write replaces refused ones on the disk.
         self.step("last", Some(&"1".to_owned()));
         self.check_crash("after the last write");
     }
@@ -241,8 +242,10 @@ impl Course<'_> {
             None => drop(next.remove(name)),
         }
         let Err(refusal) = self.shared.write(&write, &Identity::admin(), now()) else {
+            if self.refused.is_some() {
+                self.ran.lost.push(format!("{name}: a server whose disk failed accepts a write"));
+            }
             *lock(&self.known.acknowledged) = next;
-            self.refused = None;
             self.ran.acknowledged += 1;
             return true;
         };
@@ -251,7 +254,7 @@ impl Course<'_> {
                 .lost
                 .push(format!("{name}: the write is refused with {}: {}", refusal.code, refusal.message));
         }
-        self.refused = Some(next);
+        self.refused.get_or_insert(next);
         self.known.check_watch("after a refusal");
         self.check_crash("after a refusal");
         self.disk.heal();
