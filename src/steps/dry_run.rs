@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::LazyLock;
 
-use cucumber::World as _;
 use cucumber::gherkin::{Feature, LineCol, Rule, Scenario, Step, StepType};
 use cucumber::step::Collection;
 use futures::FutureExt as _;
@@ -13,7 +12,7 @@ use windtunnel_core::panics;
 
 use super::gherkin::{self, scenarios_with_rules, steps_of};
 use super::world::{ClusterWorld, StepError, no_cluster};
-use super::{FeatureFiles, catalogue};
+use super::{FeatureFiles, catalogue, definitions};
 use crate::plan::{ClusterPlan, PlannedStep};
 
 /// Returns steps that cannot run, and why, in the order of the text. Leaves out scenarios that one of the `unknown` steps
@@ -131,7 +130,7 @@ pub(super) fn try_step(
 /// # Errors
 /// The first step that cannot run.
 pub(super) fn nested(world: &mut ClusterWorld, nested: &[Step]) -> Result<Vec<PlannedStep>, StepError> {
-    static STEPS: LazyLock<Collection<ClusterWorld>> = LazyLock::new(ClusterWorld::collection);
+    static STEPS: LazyLock<Collection<ClusterWorld>> = LazyLock::new(definitions::collection);
     let refusals = std::mem::replace(&mut world.refusals, gherkin::refusals(nested.iter()));
     let (problem, steps) = world.collecting(|world| {
         let mut problems = nested.iter().enumerate().filter_map(|(index, step)| {

@@ -5,20 +5,30 @@ use std::convert::Infallible;
 use std::str::FromStr;
 
 use jiff::SignedDuration;
+use semver::Version;
 use serde_json::Value;
-use windtunnel_controllers::registry::Pull;
 use windtunnel_core::text::did_you_mean;
 use windtunnel_update_status::status::Details;
 
-use super::world::StepError;
 use crate::plan::{
     Check, Expectation, ExpectedState, ExpectedTime, InsightRef, ObjectRef, ProgramPlan, TextMatch,
 };
 use crate::scenario::{self, Kinds, Problems, Star};
 
 /// Parses `40 minutes`, `1 hour` or `90s`.
-pub(super) fn duration(text: &str) -> Result<SignedDuration, StepError> {
-    scenario::duration(text, "`40 minutes`").map_err(StepError::Usage)
+pub(super) fn duration(text: &str) -> Result<SignedDuration, String> {
+    scenario::duration(text, "`40 minutes`")
+}
+
+/// Parses a version such as `4.14.8`.
+pub(super) fn version(text: &str) -> Result<Version, String> {
+    text.parse().map_err(|_| format!("expected a version such as 4.14.8, found `{text}`"))
+}
+
+/// Parses a number of times.
+pub(super) fn number(text: &str) -> Result<u32, String> {
+    let found = text.parse().ok().filter(|number| (1..=1000).contains(number));
+    found.ok_or_else(|| format!("expected a number from 1 to 1000, found {text}"))
 }
 
 /// The time at the start of a step: `within 5 minutes `, `throughout 1 hour ` or nothing.
@@ -27,7 +37,7 @@ pub(super) struct Timing(String);
 
 impl Timing {
     /// Returns the expectation that `what` holds at that time.
-    pub(super) fn expectation(&self, what: ExpectedState) -> Result<Expectation, StepError> {
+    pub(super) fn expectation(&self, what: ExpectedState) -> Result<Expectation, String> {
         let when = match self.0.trim().split_once(' ') {
             Some(("within", span)) => ExpectedTime::Within(duration(span)?),
             Some((_, span)) => ExpectedTime::Throughout(duration(span)?),
@@ -47,32 +57,32 @@ impl FromStr for Timing {
 
 /// Parses `Kind/name` or `Kind/namespace/name`, where the name may end in `*`. `ClusterVersion` alone means
 /// `ClusterVersion/version`.
-pub(super) fn object(kinds: &Kinds, text: &str) -> Result<ObjectRef, StepError> {
+pub(super) fn object(kinds: &Kinds, text: &str) -> Result<ObjectRef, String> {
     let text = if text == "ClusterVersion" { "ClusterVersion/version" } else { text };
-    scenario::object_ref(kinds, text, Star::Allowed).map_err(StepError::Usage)
+    scenario::object_ref(kinds, text, Star::Allowed)
 }
 
 /// Parses `Kind/name` or `Kind/namespace/name` of one object.
-pub(super) fn one_object(kinds: &Kinds, text: &str) -> Result<ObjectRef, StepError> {
-    scenario::object_ref(kinds, text, Star::Rejected).map_err(StepError::Usage)
+pub(super) fn one_object(kinds: &Kinds, text: &str) -> Result<ObjectRef, String> {
+    scenario::object_ref(kinds, text, Star::Rejected)
 }
 
 /// Parses the object that a health insight is about; also `Alert/name`.
-pub(super) fn about(kinds: &Kinds, text: &str) -> Result<ObjectRef, StepError> {
-    scenario::about_ref(kinds, text).map_err(StepError::Usage)
+pub(super) fn about(kinds: &Kinds, text: &str) -> Result<ObjectRef, String> {
+    scenario::about_ref(kinds, text)
 }
 
 /// Parses a reference to an insight: `Kind/name` of its resource, or a kind alone.
-pub(super) fn insight(text: &str) -> Result<InsightRef, StepError> {
-    scenario::insight_ref(text).map_err(StepError::Usage)
+pub(super) fn insight(text: &str) -> Result<InsightRef, String> {
+    scenario::insight_ref(text)
 }
 
 /// Parses the content of a health insight: ` with level "Error" and summary /a pattern/`, in any order.
-pub(super) fn impact(text: &str) -> Result<Vec<Check>, StepError> {
+pub(super) fn impact(text: &str) -> Result<Vec<Check>, String> {
     let mut checks = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        let invalid = || StepError::Usage(format!("cannot parse `{rest}`"));
+        let invalid = || format!("cannot parse `{rest}`");
         let words = rest.strip_prefix("with ").or_else(|| rest.strip_prefix("and ")).ok_or_else(invalid)?;
         let (name, value) = words.split_once(' ').ok_or_else(invalid)?;
         let end = end_of(value).ok_or_else(invalid)?;
@@ -95,12 +105,12 @@ fn end_of(value: &str) -> Option<usize> {
 }
 
 /// Parses `"exactly this"` or `/a pattern/`.
-pub(super) fn text_match(text: &str) -> Result<TextMatch, StepError> {
-    TextMatch::parse(text.trim().trim_matches('"')).map_err(StepError::Usage)
+pub(super) fn text_match(text: &str) -> Result<TextMatch, String> {
+    TextMatch::parse(text.trim().trim_matches('"'))
 }
 
 /// Parses the expected output of a command: `"all of it"`, `/a pattern/` or `a text with "a part"`.
-pub(super) fn output_match(text: &str) -> Result<TextMatch, StepError> {
+pub(super) fn output_match(text: &str) -> Result<TextMatch, String> {
     let unquoted = |text: &str| {
         let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         inner.unwrap_or(text).to_owned()
@@ -114,7 +124,7 @@ pub(super) fn output_match(text: &str) -> Result<TextMatch, StepError> {
 
 /// Returns a check of a condition. `with` consists of parts such as `reason "X" and message matching /Y/`, or
 /// is empty.
-pub(super) fn condition(kind: &str, status: &str, with: &str) -> Result<Check, StepError> {
+pub(super) fn condition(kind: &str, status: &str, with: &str) -> Result<Check, String> {
     let (mut reason, mut message) = (None, None);
     let mut rest = with;
     while !rest.is_empty() {
@@ -138,10 +148,7 @@ pub(super) fn condition(kind: &str, status: &str, with: &str) -> Result<Check, S
 }
 
 /// Parses the text of a part, or its alternatives: `one" or "another`. A pattern has alternatives of its own.
-fn alternatives(
-    text: &str,
-    one: impl Fn(&str) -> Result<TextMatch, StepError>,
-) -> Result<TextMatch, StepError> {
+fn alternatives(text: &str, one: impl Fn(&str) -> Result<TextMatch, String>) -> Result<TextMatch, String> {
     let is_pattern = text.starts_with('/');
     let parts: Vec<&str> = if is_pattern { vec![text] } else { text.split("\" or \"").collect() };
     match parts.as_slice() {
@@ -184,72 +191,58 @@ fn next_part(text: &str) -> Option<(Part<'_>, &str)> {
 }
 
 /// Parses labels such as `zone=a, disk=ssd`; an empty text has none.
-pub(super) fn labels(text: &str) -> Result<BTreeMap<String, String>, StepError> {
+pub(super) fn labels(text: &str) -> Result<BTreeMap<String, String>, String> {
     let labels = text.split(',').map(str::trim).filter(|label| !label.is_empty());
     let labels = labels.map(|label| match label.split_once('=') {
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-        None => Err(StepError::Usage(format!("expected labels such as `zone=a`, found `{label}`"))),
+        None => Err(format!("expected labels such as `zone=a`, found `{label}`")),
     });
     labels.collect()
 }
 
 /// Parses the sections of the status to show in detail; an empty text means none.
-pub(super) fn status_details(name: &str) -> Result<Details, StepError> {
+pub(super) fn status_details(name: &str) -> Result<Details, String> {
     if name.is_empty() {
         return Ok(Details::None);
     }
     Details::named(name).ok_or_else(|| {
         let names = Details::NAMES.join("`, `");
         let hint = did_you_mean(name, Details::NAMES.iter().copied());
-        StepError::Usage(format!("expected details such as `{names}`, found `{name}`{hint}"))
+        format!("expected details such as `{names}`, found `{name}`{hint}")
     })
 }
 
 /// Returns the doc string of a step.
-pub(super) fn docstring(text: Option<&String>) -> Result<&str, StepError> {
-    let text = text.ok_or_else(|| StepError::Usage("expected a text in a doc string".into()))?;
+pub(super) fn docstring(text: Option<&String>) -> Result<&str, String> {
+    let text = text.ok_or_else(|| "expected a text in a doc string".to_owned())?;
     // The parser keeps the line break after the opening quotes.
     Ok(text.strip_prefix('\n').unwrap_or(text))
 }
 
 /// Parses the Kubernetes object in the doc string of a step. A definition adds its kind to `kinds`.
-pub(super) fn docstring_object(kinds: &mut Kinds, text: Option<&String>) -> Result<Value, StepError> {
+pub(super) fn docstring_object(kinds: &mut Kinds, text: Option<&String>) -> Result<Value, String> {
     if text.is_none() {
-        return Err(StepError::Usage("expected an object as YAML in a doc string".into()));
+        return Err("expected an object as YAML in a doc string".to_owned());
     }
     scenario::object(kinds, docstring(text)?).map_err(|problems| in_docstring(&problems))
 }
 
 /// Parses the programs in the doc string of a step of the feature `file`.
-pub(super) fn docstring_programs(file: &str, text: Option<&String>) -> Result<Vec<ProgramPlan>, StepError> {
+pub(super) fn docstring_programs(file: &str, text: Option<&String>) -> Result<Vec<ProgramPlan>, String> {
     if text.is_none() {
-        return Err(StepError::Usage("expected a list of programs as YAML in a doc string".into()));
+        return Err("expected a list of programs as YAML in a doc string".to_owned());
     }
     scenario::programs(file, docstring(text)?).map_err(|problems| in_docstring(&problems))
 }
 
-fn in_docstring(problems: &Problems) -> StepError {
+fn in_docstring(problems: &Problems) -> String {
     let lines =
         problems.0.iter().map(|found| format!("line {} of the doc string: {}", found.line, found.message));
-    StepError::Usage(lines.collect::<Vec<_>>().join("; "))
+    lines.collect::<Vec<_>>().join("; ")
 }
 
-/// Parses the result of a pull.
-pub(super) fn pull_result(answer: &str) -> Result<Pull, StepError> {
-    Ok(match answer {
-        "is unauthorized" => Pull::Unauthorized,
-        "finds no manifest" => Pull::ManifestUnknown,
-        "finds another digest" => Pull::WrongDigest,
-        "finds no registry" => Pull::Unreachable,
-        "finds the registry unavailable" => Pull::Unavailable,
-        "is slow" => Pull::Slow,
-        "hangs" => Pull::Hangs,
-        other => return Err(StepError::Usage(format!("unknown result of a pull: `{other}`"))),
-    })
-}
-
-fn expected(what: &str, found: &str) -> StepError {
-    StepError::Usage(format!("expected {what}, found `{found}`"))
+fn expected(what: &str, found: &str) -> String {
+    format!("expected {what}, found `{found}`")
 }
 
 #[cfg(test)]
@@ -259,7 +252,7 @@ mod tests {
     fn check(with: &str, expected: &str) {
         let found = match condition("Progressing", "True", with) {
             Ok(check) => check.to_string(),
-            Err(error) => error.to_string(),
+            Err(error) => error,
         };
         assert_eq!(found, expected);
     }
@@ -305,7 +298,7 @@ mod tests {
 
     #[test]
     fn rejects_unknown_kinds_of_insights() {
-        let error = insight("Nod/worker-0").unwrap_err().to_string();
+        let error = insight("Nod/worker-0").unwrap_err();
         assert!(error.ends_with("found `Nod/worker-0`; did you mean `Node`?"), "{error}");
         assert_eq!(insight("Node/worker-0").unwrap().name, "worker-0");
     }

@@ -16,7 +16,7 @@ use futures::FutureExt as _;
 use super::driver::Settings;
 use super::results::{Place, ScenarioResult, not_started, result};
 use super::world::ClusterWorld;
-use super::{FeatureFiles, dry_run, gherkin, warnings};
+use super::{FeatureFiles, definitions, dry_run, gherkin, warnings};
 use crate::backends::Backend;
 use crate::plan::{Plan, PlannedStep, ProgramPlan, Variables};
 use crate::scenario::{Problem, Problems};
@@ -83,7 +83,7 @@ impl Suite {
     }
 
     fn parse_all(files: &[(String, String)], feature_files: Option<FeatureFiles>) -> Result<Self, Problems> {
-        let steps = ClusterWorld::collection();
+        let steps = definitions::collection();
         let (mut features, mut problems) = (Vec::new(), Vec::new());
         for (file, text) in files {
             match gherkin::parse_feature(file, text) {
@@ -131,14 +131,14 @@ impl Suite {
 
     /// Returns warnings about the scenarios; `text` is their source.
     pub fn warnings(&self, text: &str) -> Vec<Problem> {
-        let steps = ClusterWorld::collection();
+        let steps = definitions::collection();
         let warnings = |feature| warnings::warnings(&steps, feature, text, self.feature_files);
         self.features.iter().flat_map(warnings).collect()
     }
 
     /// Returns the steps of each scenario, in the order of the files, with a result that has not started.
     pub fn planned(&self) -> Vec<(ScenarioResult, Vec<PlannedStep>)> {
-        let steps = ClusterWorld::collection();
+        let steps = definitions::collection();
         let planned = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
             let planned = dry_run::planned(&steps, feature, rule, scenario, self.feature_files);
             let planned = planned.into_iter().flat_map(|(_, planned)| planned).collect();
@@ -149,7 +149,7 @@ impl Suite {
 
     /// Returns each scenario that names a cluster as a plan, in the order of the files.
     pub fn plans(&self) -> Vec<Plan> {
-        let steps = ClusterWorld::collection();
+        let steps = definitions::collection();
         let plan = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
             let (cluster, timeline) =
                 dry_run::cluster_and_steps(&steps, feature, rule, scenario, self.feature_files)?;
@@ -162,7 +162,7 @@ impl Suite {
 
     /// Returns the programs of each scenario that names some, in the order of the files.
     pub fn programs(&self) -> Vec<(Place, Vec<ProgramPlan>)> {
-        let steps = ClusterWorld::collection();
+        let steps = definitions::collection();
         let programs = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
             let planned = dry_run::cluster_and_steps(&steps, feature, rule, scenario, self.feature_files);
             let programs = planned.map(|(cluster, _)| cluster.programs).unwrap_or_default();
@@ -199,6 +199,7 @@ impl Suite {
         let take_in_hook = Rc::clone(&take);
         let feature_files = self.feature_files;
         ClusterWorld::cucumber::<&str>()
+            .steps(definitions::collection())
             .with_parser::<Parsed, Vec<Feature>>(Parsed)
             .with_writer(Silent)
             .with_cli(cli::Opts::<cli::Empty, cucumber::runner::basic::Cli, cli::Empty, cli::Empty> {

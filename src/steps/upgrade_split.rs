@@ -1,11 +1,9 @@
 //! Splits a feature into a pre-upgrade and a post-upgrade feature, for environments where something else
 //! updates the cluster between the two runs.
 
-use cucumber::World as _;
 use cucumber::gherkin::{Feature, Scenario, Step, StepType};
 
-use super::world::ClusterWorld;
-use super::{FeatureFiles, dry_run, gherkin};
+use super::{FeatureFiles, definitions, dry_run, gherkin};
 use crate::plan::PlannedStep;
 
 /// The features of both phases.
@@ -26,7 +24,7 @@ pub struct SplitFeature {
 pub fn split(file: &str, text: &str, feature_files: Option<FeatureFiles>) -> Result<SplitFeature, String> {
     let feature = gherkin::parse_feature(file, text)
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
-    let known = ClusterWorld::collection();
+    let known = definitions::collection();
     let (mut prepare, mut check) = (head(&feature, "prepare"), head(&feature, "check"));
     let mut has_update = false;
     let of_rules =

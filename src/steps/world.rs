@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use jiff::SignedDuration;
 use semver::Version;
 use serde_json::Value;
 use windtunnel_core::text::short_duration;
@@ -11,7 +12,8 @@ use windtunnel_openshift::release::Release;
 
 use super::FeatureFiles;
 use super::driver::{Driver, SessionResults, Settings};
-use super::moment::{fault_event, moment};
+use super::moment::moment;
+use super::phrase;
 use crate::backends::Backend;
 use crate::backends::in_process::InProcessBackend;
 use crate::engine::SessionError;
@@ -29,6 +31,12 @@ pub(super) enum StepError {
     /// The session returned an error.
     #[error(transparent)]
     Session(#[from] SessionError),
+}
+
+impl From<String> for StepError {
+    fn from(message: String) -> Self {
+        Self::Usage(message)
+    }
 }
 
 /// The state of one Gherkin scenario. The first step that is not a Given installs the cluster.
@@ -182,19 +190,8 @@ impl ClusterWorld {
         Ok(())
     }
 
-    /// Performs an action on the running cluster. A fault whose text begins with `at change 2 of Node/worker-0` begins with
-    /// that change.
+    /// Performs an action on the running cluster.
     pub(super) async fn act(&mut self, text: &str, action: Action) -> Result<(), StepError> {
-        let action = match (fault_event(&self.kinds, text).map_err(StepError::Usage)?, action) {
-            (None, action) => action,
-            (event, Action::Fault { fault, after, lasts, .. }) => {
-                Action::Fault { fault, event, after, lasts }
-            }
-            (Some(event), _) => {
-                let why = format!("only the beginning of a fault can wait for {event}");
-                return Err(StepError::Usage(why));
-            }
-        };
         self.run_step(text, Step::Act(action)).await
     }
 
@@ -212,7 +209,12 @@ impl ClusterWorld {
         self.run_one_step(text, step).await
     }
 
-    async fn run_one_step(&mut self, text: &str, step: Step) -> Result<(), StepError> {
+    /// Lets time pass until this long after the start.
+    pub(super) async fn wait_until(&mut self, moment: SignedDuration) -> Result<(), StepError> {
+        self.run_one_step(&format!("at {}", short_duration(moment)), Step::At(moment)).await
+    }
+
+    pub(super) async fn run_one_step(&mut self, text: &str, step: Step) -> Result<(), StepError> {
         self.created &= !matches!(step, Step::Run(_));
         if let Some(collected) = &mut self.collected {
             let text = text.to_owned();
@@ -274,11 +276,8 @@ fn unknown(version: &str) -> String {
     format!("no release {version} exists in this scenario: add `Given release {version} exists`")
 }
 
-pub(super) fn find_release(version: &str) -> Result<Release, StepError> {
-    let parsed = version
-        .parse()
-        .map_err(|_| StepError::Usage(format!("expected a version such as 4.14.8, found `{version}`")))?;
-    Release::find(&parsed).map_err(|error| StepError::Usage(error.to_string()))
+pub(super) fn find_release(version: &str) -> Result<Release, String> {
+    Release::find(&phrase::version(version)?).map_err(|error| error.to_string())
 }
 
 /// Returns the error of a step that needs a planned cluster.

@@ -9,8 +9,10 @@ mod tests;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use cucumber::gherkin::StepType;
+use cucumber::gherkin::{self, StepType};
 use regex::{Captures, Regex};
+
+use super::definitions::{Call, Definition, Make, faults, registry_faults, watch_faults};
 
 pub use page::markdown;
 
@@ -19,9 +21,9 @@ const MODULES: &[(&str, &str)] = &[
     ("update_service", include_str!("../definitions/update_service.rs")),
     ("when", include_str!("../definitions/when.rs")),
     ("changes", include_str!("../definitions/changes.rs")),
-    ("faults", include_str!("../definitions/faults.rs")),
-    ("registry_faults", include_str!("../definitions/registry_faults.rs")),
-    ("watch_faults", include_str!("../definitions/watch_faults.rs")),
+    ("faults", ""),
+    ("registry_faults", ""),
+    ("watch_faults", ""),
     ("then", include_str!("../definitions/then.rs")),
     ("history_steps", include_str!("../definitions/history_steps.rs")),
     ("insights", include_str!("../definitions/insights.rs")),
@@ -30,6 +32,9 @@ const MODULES: &[(&str, &str)] = &[
     ("projects", include_str!("../definitions/projects.rs")),
     ("test_data", include_str!("../definitions/test_data.rs")),
 ];
+
+/// The groups of the moment at which a step begins, which is no value of the step.
+const MOMENTS: [&str; 3] = ["at", "change", "changed"];
 
 /// The modules whose steps accept any keyword, as in the suite that they come from.
 const ALIASES: [&str; 3] = ["aliases", "projects", "test_data"];
@@ -60,6 +65,7 @@ pub struct StepDoc {
     pub examples: Vec<String>,
     /// Other wordings, which no step accepts: `Also:` in its doc comment.
     pub other_wordings: Vec<String>,
+    pub(super) make: Option<Make>,
 }
 
 /// The result of a lookup.
@@ -73,9 +79,55 @@ pub enum Lookup {
 
 /// Returns all steps.
 pub fn topics() -> &'static [Topic] {
-    static TOPICS: LazyLock<Vec<Topic>> =
-        LazyLock::new(|| MODULES.iter().map(|(module, source)| topic(module, source)).collect());
+    static TOPICS: LazyLock<Vec<Topic>> = LazyLock::new(|| {
+        MODULES
+            .iter()
+            .map(|(module, source)| table(module).unwrap_or_else(|| topic(module, source)))
+            .collect()
+    });
     &TOPICS
+}
+
+fn table(module: &str) -> Option<Topic> {
+    let (title, steps) = match module {
+        "faults" => {
+            ("When: faults of operators, nodes, pods and the API server, and their recovery.", faults::STEPS)
+        }
+        "registry_faults" => (
+            "When: faults of releases in the registry, of webhooks and of CustomResourceDefinitions.",
+            registry_faults::STEPS,
+        ),
+        "watch_faults" => ("When: faults of what clients see on their watches.", watch_faults::STEPS),
+        _ => return None,
+    };
+    let doc = |step: &Definition| {
+        Some(StepDoc {
+            keyword: keyword(step.keyword),
+            any_keyword: ALIASES.contains(&module),
+            pattern: step.regex().ok()?,
+            form: form::form(step.regex().ok()?.as_str()),
+            text: step.text.to_owned(),
+            examples: step.examples.iter().map(|e| (*e).to_owned()).collect(),
+            other_wordings: Vec::new(),
+            make: Some(step.make),
+        })
+    };
+    Some(Topic { title: title.to_owned(), steps: steps.iter().filter_map(doc).collect() })
+}
+
+/// Returns the keyword of a type of steps.
+pub(super) fn keyword(ty: StepType) -> &'static str {
+    match ty {
+        StepType::Given => "Given",
+        StepType::When => "When",
+        StepType::Then => "Then",
+    }
+}
+
+/// Returns the function of a step, and the values of its text.
+pub(super) fn call(step: &gherkin::Step) -> Option<(Make, Call<'_>)> {
+    let mut all = steps(None).filter(|known| known.keyword == keyword(step.ty));
+    all.find_map(|known| Some((known.make?, Call::new(&known.pattern, step)?)))
 }
 
 /// Returns the keyword of the matching step, if the step accepts any keyword.
@@ -100,8 +152,10 @@ pub fn find(text: &str) -> Lookup {
     let (keyword, text) = split_keyword(text);
     match matching(keyword, text) {
         Some((step, captures)) => {
-            let values = captures.iter().skip(1).flatten();
-            Lookup::Step(step, values.map(|value| value.as_str().to_owned()).collect())
+            let values = step.pattern.capture_names().zip(captures.iter()).skip(1);
+            let values = values.filter(|(name, _)| name.is_none_or(|name| !MOMENTS.contains(&name)));
+            let values = values.filter_map(|(_, value)| Some(value?.as_str().to_owned()));
+            Lookup::Step(step, values.collect())
         }
         None => Lookup::Nearest(most_like(keyword, text, 3)),
     }
@@ -250,5 +304,6 @@ fn step(keyword: &'static str, any_keyword: bool, attribute: &str, comment: &[&s
         text: text.join(" "),
         examples,
         other_wordings,
+        make: None,
     })
 }

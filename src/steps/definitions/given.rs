@@ -10,10 +10,12 @@ use windtunnel_controllers::registry::{Containers, Contents, OpenPgp, Signature}
 use windtunnel_core::text::did_you_mean;
 use windtunnel_openshift::release::Architecture;
 
+use super::definition::meaning;
+use super::registry_faults::PULLS;
 use crate::plan::{
     CONTROL_PLANE_NODES, FEATURE_SETS, Invariant, KUBERNETES_MINORS, Permission, PoolPlan, WORKER_NODES,
 };
-use crate::steps::phrase::{docstring_object, docstring_programs, labels, pull_result};
+use crate::steps::phrase::{docstring_object, docstring_programs, labels};
 use crate::steps::world::{ClusterWorld, StepError};
 
 /// An installed cluster with three control-plane nodes and three workers.
@@ -310,7 +312,7 @@ fn other_payload(world: &mut ClusterWorld, version: String, other: String) -> Re
     regex = r"^pulling release (\S+) (is unauthorized|finds no manifest|finds another digest|finds no registry|finds the registry unavailable|is slow|hangs)$"
 )]
 fn pull(world: &mut ClusterWorld, version: String, answer: String) -> Result<(), StepError> {
-    world.release(&version)?.image.pull = pull_result(&answer)?;
+    world.release(&version)?.image.pull = meaning(PULLS, &answer)?;
     Ok(())
 }
 

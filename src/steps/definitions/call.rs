@@ -1,0 +1,156 @@
+//! A step of a feature with the values that its pattern captured.
+
+use cucumber::gherkin;
+use jiff::SignedDuration;
+use regex::{Captures, Regex};
+use windtunnel_core::requests::faults::RequestFilter;
+
+use crate::plan::{Action, ExpectedTime, FaultEvent, FaultTarget, InjectedFault, Step};
+use crate::scenario::{self, Kinds};
+use crate::steps::phrase::{self, duration};
+
+/// A step of a feature with the values that its pattern captured.
+#[derive(Debug)]
+pub(in crate::steps) struct Call<'s> {
+    captures: Captures<'s>,
+    /// The values of groups without a name, in the order of the pattern; empty for a group that did not match.
+    values: Vec<&'s str>,
+    step: &'s gherkin::Step,
+}
+
+impl<'s> Call<'s> {
+    /// Returns a step that matches a pattern.
+    pub(in crate::steps) fn new(pattern: &Regex, step: &'s gherkin::Step) -> Option<Self> {
+        let captures = pattern.captures(&step.value)?;
+        let all = pattern.capture_names().zip(captures.iter()).skip(1);
+        let values = all.filter(|(name, _)| name.is_none());
+        let values = values.map(|(_, value)| value.map_or("", |value| value.as_str())).collect();
+        Some(Self { captures, values, step })
+    }
+
+    /// Returns all values of groups without a name, in the order of the pattern.
+    pub(super) fn values<const N: usize>(&self) -> [String; N] {
+        debug_assert_eq!(self.values.len(), N, "`{}` has other values than its function", self.step.value);
+        std::array::from_fn(|index| self.values.get(index).copied().unwrap_or_default().to_owned())
+    }
+
+    /// Returns the moment at which the step begins, from the start of the run: `at 70 minutes`.
+    pub(in crate::steps) fn moment(&self) -> Result<Option<SignedDuration>, String> {
+        self.named("at").map(|moment| scenario::duration(moment, "`70 minutes`")).transpose()
+    }
+
+    /// Returns the time of an expectation: `within 5 minutes`, `throughout 1 hour`, or now.
+    pub(in crate::steps) fn expected_time(&self) -> Result<ExpectedTime, String> {
+        Ok(match self.named("timing").and_then(|timing| timing.trim_end().split_once(' ')) {
+            Some(("within", span)) => ExpectedTime::Within(duration(span)?),
+            Some((_, span)) => ExpectedTime::Throughout(duration(span)?),
+            None => ExpectedTime::Now,
+        })
+    }
+
+    /// Returns a step that starts a fault at the moment of the text, or without a fault ends those of the target.
+    pub(super) fn fault(
+        &self,
+        kinds: &Kinds,
+        target: FaultTarget,
+        fault: Option<InjectedFault>,
+    ) -> Result<Step, String> {
+        let lasts = self.named("for").map(duration).transpose()?;
+        Ok(Step::Act(match (fault, self.event(kinds)?) {
+            (Some(fault), event) => Action::Fault { fault, event, after: SignedDuration::ZERO, lasts },
+            (None, None) => Action::Heal(target),
+            (None, Some(event)) => {
+                return Err(format!("only the beginning of a fault can wait for {event}"));
+            }
+        }))
+    }
+
+    /// Returns a step that starts a fault, which the text does not end.
+    pub(super) fn begin(&self, kinds: &Kinds, fault: InjectedFault) -> Result<Step, String> {
+        self.fault(kinds, fault.target(), Some(fault))
+    }
+
+    /// Returns the change at which a fault begins: `at change 2 of Node/worker-0`.
+    fn event(&self, kinds: &Kinds) -> Result<Option<FaultEvent>, String> {
+        let (Some(number), Some(object)) = (self.named("change"), self.named("changed")) else {
+            return Ok(None);
+        };
+        let (kind, name) = object.split_once('/').map_or((object, None), |(kind, name)| (kind, Some(name)));
+        let kind = kinds.find(kind)?.kind.to_string();
+        let most = FaultEvent::NTH_MAX;
+        let nth = number.parse().ok().filter(|number| (1..=most).contains(number));
+        let nth =
+            nth.ok_or_else(|| format!("expected the number of a change from 1 to {most}, found {number}"))?;
+        Ok(Some(FaultEvent { kind, name: name.map(str::to_owned), nth }))
+    }
+
+    /// Returns a pattern for requests with a verb (`request` and `write` match any), the kind and name of `{of}`, and the
+    /// client of `{by}`.
+    pub(super) fn requests(&self, kinds: &Kinds, verb: &str) -> Result<RequestFilter, String> {
+        let named = |name: &str| self.named(name).map(str::to_owned);
+        let kind = named("kind");
+        kind.as_deref().map(|kind| kinds.find(kind)).transpose()?;
+        let verb = Some(verb.to_owned()).filter(|verb| !["request", "write"].contains(&verb.as_str()));
+        Ok(RequestFilter { by: named("by"), verb, kind, name: named("name"), ..RequestFilter::default() })
+    }
+
+    /// Returns the text of the step.
+    pub(in crate::steps) fn text(&self) -> &'s str {
+        &self.step.value
+    }
+
+    /// Returns the doc string of the step.
+    pub(super) fn docstring(&self) -> Result<&'s str, String> {
+        phrase::docstring(self.step.docstring.as_ref())
+    }
+
+    fn named(&self, name: &str) -> Option<&'s str> {
+        self.captures.name(name).map(|value| value.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cucumber::gherkin::{LineCol, StepType};
+
+    use super::*;
+    use crate::steps::catalogue;
+
+    /// Returns the moment and the change of a step.
+    fn begin(text: &str) -> (Result<Option<i64>, String>, Result<Option<String>, String>) {
+        let step = step(text);
+        let (_, call) = catalogue::call(&step).unwrap_or_else(|| panic!("no step: {text}"));
+        let moment = call.moment().map(|moment| moment.map(|moment| moment.as_mins()));
+        (moment, call.event(&Kinds::default()).map(|event| event.map(|event| event.to_string())))
+    }
+
+    #[test]
+    fn a_step_may_begin_at_a_moment() {
+        let crash = "cluster-version-operator crashes before its next write";
+        assert_eq!(begin(crash), (Ok(None), Ok(None)));
+        assert_eq!(begin(&format!("at 70 minutes {crash}")), (Ok(Some(70)), Ok(None)));
+        assert_eq!(begin("at 2 hours operator dns degrades"), (Ok(Some(120)), Ok(None)));
+        assert!(begin("at 2 apples operator dns degrades").0.is_err());
+    }
+
+    #[test]
+    fn a_fault_may_begin_at_a_change() {
+        let crash = "cluster-version-operator crashes before its next write";
+        let change = |change: &str| begin(&format!("at change {change} {crash}")).1;
+        assert_eq!(change("2 of Node/worker-*"), Ok(Some("change 2 of Node/worker-*".to_owned())));
+        assert_eq!(change("1 of Pod"), Ok(Some("change 1 of Pod".to_owned())));
+        assert!(change("0 of Pod").is_err() && change("2 of Nod").is_err());
+    }
+
+    fn step(text: &str) -> gherkin::Step {
+        gherkin::Step {
+            keyword: "When ".to_owned(),
+            ty: StepType::When,
+            value: text.to_owned(),
+            docstring: None,
+            table: None,
+            span: gherkin::Span { start: 0, end: 0 },
+            position: LineCol { line: 1, col: 1 },
+        }
+    }
+}
