@@ -23,7 +23,7 @@ fn list() -> String {
         let gap = if text.is_empty() { "" } else { "\n" };
         let _ = writeln!(text, "{gap}{}", topic.title);
         for step in &topic.steps {
-            for example in &step.examples {
+            for example in step.examples {
                 let _ = writeln!(text, "  {} {example}", step.keyword);
             }
         }
@@ -52,7 +52,7 @@ fn explained(step: &StepDoc, values: &[String]) -> String {
     for (index, value) in values.iter().enumerate() {
         let _ = writeln!(text, "  value {}: `{value}`", index + 1);
     }
-    for example in &step.examples {
+    for example in step.examples {
         let _ = writeln!(text, "  example: {} {example}", step.keyword);
     }
     text

@@ -2,23 +2,19 @@
 //! patterns, doc strings and the presence of a cluster before anything runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::AssertUnwindSafe;
-use std::sync::LazyLock;
 
 use cucumber::gherkin::{Feature, LineCol, Rule, Scenario, Step, StepType};
-use cucumber::step::Collection;
 use futures::FutureExt as _;
-use windtunnel_core::panics;
 
+use super::catalogue::keyword;
 use super::gherkin::{self, scenarios_with_rules, steps_of};
-use super::world::{ClusterWorld, StepError, no_cluster};
+use super::world::{ClusterWorld, no_cluster};
 use super::{FeatureFiles, catalogue, definitions};
 use crate::plan::{ClusterPlan, PlannedStep};
 
 /// Returns steps that cannot run, and why, in the order of the text. Leaves out scenarios that one of the `unknown` steps
 /// should have prepared.
 pub(super) fn problems<'f>(
-    steps: &Collection<ClusterWorld>,
     feature: &'f Feature,
     feature_files: Option<FeatureFiles>,
     unknown: &[(&Step, String)],
@@ -27,7 +23,7 @@ pub(super) fn problems<'f>(
     let mut found: BTreeMap<(usize, usize, String), &Step> = BTreeMap::new();
     let place = |step: &Step| (step.position.line, step.position.col);
     let unknown: BTreeSet<_> = unknown.iter().map(|(step, _)| place(step)).collect();
-    let no_cluster = no_cluster().to_string();
+    let no_cluster = no_cluster();
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     for (rule, scenario) in scenarios_with_rules(feature) {
         let is_unknown = |step: &Step| unknown.contains(&place(step));
@@ -36,7 +32,7 @@ pub(super) fn problems<'f>(
         }
         let (mut world, mut without_cluster) = (ClusterWorld::for_dry_run(&file, feature_files), false);
         for step in steps_of(feature, rule, scenario) {
-            let Some(why) = try_step(steps, &mut world, step) else { continue };
+            let Some(why) = try_step(&mut world, step) else { continue };
             if why == no_cluster && std::mem::replace(&mut without_cluster, true) {
                 continue;
             }
@@ -50,17 +46,13 @@ pub(super) fn problems<'f>(
 }
 
 /// Returns warnings about the steps, with their positions.
-pub(super) fn warnings(
-    steps: &Collection<ClusterWorld>,
-    feature: &Feature,
-    feature_files: Option<FeatureFiles>,
-) -> Vec<(LineCol, String)> {
+pub(super) fn warnings(feature: &Feature, feature_files: Option<FeatureFiles>) -> Vec<(LineCol, String)> {
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let mut found = Vec::new();
     for (rule, scenario) in scenarios_with_rules(feature) {
         let mut world = ClusterWorld::for_dry_run(&file, feature_files);
         for step in steps_of(feature, rule, scenario) {
-            let _ = try_step(steps, &mut world, step);
+            let _ = try_step(&mut world, step);
             found.extend(world.warnings.drain(..).map(|message| (step.position, message)));
         }
     }
@@ -69,24 +61,22 @@ pub(super) fn warnings(
 
 /// Returns the steps of a scenario, each with the planned steps that it would run.
 pub(super) fn planned<'f>(
-    steps: &Collection<ClusterWorld>,
     feature: &'f Feature,
     rule: Option<&'f Rule>,
     scenario: &'f Scenario,
     feature_files: Option<FeatureFiles>,
 ) -> Vec<(&'f Step, Vec<PlannedStep>)> {
-    collect(steps, feature, rule, scenario, feature_files).1
+    collect(feature, rule, scenario, feature_files).1
 }
 
 /// Returns the cluster of a scenario and the steps that it would run, with their places.
 pub(super) fn cluster_and_steps(
-    steps: &Collection<ClusterWorld>,
     feature: &Feature,
     rule: Option<&Rule>,
     scenario: &Scenario,
     feature_files: Option<FeatureFiles>,
 ) -> Option<(ClusterPlan, Vec<PlannedStep>)> {
-    let (world, planned) = collect(steps, feature, rule, scenario, feature_files);
+    let (world, planned) = collect(feature, rule, scenario, feature_files);
     let placed = planned.into_iter().flat_map(|(step, planned)| {
         let LineCol { line, col } = step.position;
         planned.into_iter().map(move |planned| PlannedStep { line, column: col, ..planned })
@@ -96,7 +86,6 @@ pub(super) fn cluster_and_steps(
 
 /// Collects the planned steps of each step of a scenario. Returns the world after them, too.
 fn collect<'f>(
-    steps: &Collection<ClusterWorld>,
     feature: &'f Feature,
     rule: Option<&'f Rule>,
     scenario: &'f Scenario,
@@ -106,7 +95,7 @@ fn collect<'f>(
     let mut world = ClusterWorld::for_dry_run(&file, feature_files);
     world.refusals = gherkin::refusals(steps_of(feature, rule, scenario));
     let planned = |step| {
-        let (_, planned) = world.collecting(|world| try_step(steps, world, step));
+        let (_, planned) = world.collecting(|world| try_step(world, step));
         (step, planned)
     };
     let planned = steps_of(feature, rule, scenario).map(planned).collect();
@@ -114,28 +103,21 @@ fn collect<'f>(
 }
 
 /// Returns why a step cannot run.
-pub(super) fn try_step(
-    steps: &Collection<ClusterWorld>,
-    world: &mut ClusterWorld,
-    step: &Step,
-) -> Option<String> {
-    let Ok(Some((run, _, _, context))) = steps.find(step) else { return None };
-    let outcome =
-        panics::without_panic_output(|| AssertUnwindSafe(run(world, context)).catch_unwind().now_or_never())?;
-    outcome.err().map(|panic| panics::text(&*panic))
+pub(super) fn try_step(world: &mut ClusterWorld, step: &Step) -> Option<String> {
+    let outcome = definitions::run(world, step).now_or_never()?;
+    outcome.err().map(|error| error.to_string())
 }
 
 /// Returns the steps of a doc string without running them.
 ///
 /// # Errors
 /// The first step that cannot run.
-pub(super) fn nested(world: &mut ClusterWorld, nested: &[Step]) -> Result<Vec<PlannedStep>, StepError> {
-    static STEPS: LazyLock<Collection<ClusterWorld>> = LazyLock::new(definitions::collection);
+pub(super) fn nested(world: &mut ClusterWorld, nested: &[Step]) -> Result<Vec<PlannedStep>, String> {
     let refusals = std::mem::replace(&mut world.refusals, gherkin::refusals(nested.iter()));
     let (problem, steps) = world.collecting(|world| {
         let mut problems = nested.iter().enumerate().filter_map(|(index, step)| {
-            let why = unknown(&STEPS, step).or_else(|| try_step(&STEPS, world, step))?;
-            Some(StepError::Usage(format!("step {} of the doc string: {why}", index + 1)))
+            let why = unknown(step).or_else(|| try_step(world, step))?;
+            Some(format!("step {} of the doc string: {why}", index + 1))
         });
         problems.next()
     });
@@ -144,11 +126,12 @@ pub(super) fn nested(world: &mut ClusterWorld, nested: &[Step]) -> Result<Vec<Pl
 }
 
 /// Returns the problem of an unknown step.
-pub(super) fn unknown(steps: &Collection<ClusterWorld>, step: &Step) -> Option<String> {
+pub(super) fn unknown(step: &Step) -> Option<String> {
+    let steps = definitions::collection();
     Some(match steps.find(step) {
         Ok(Some(_)) => return None,
         Ok(None) => {
-            let kind = kind(step.ty);
+            let kind = keyword(step.ty);
             let with_type = |ty| Step { ty, ..step.clone() };
             let others = [StepType::Given, StepType::When, StepType::Then];
             let is_known = |ty: &StepType| matches!(steps.find(&with_type(*ty)), Ok(Some(_)));
@@ -156,7 +139,7 @@ pub(super) fn unknown(steps: &Collection<ClusterWorld>, step: &Step) -> Option<S
                 return Some(format!(
                     "`{}` needs the keyword `{}`, found `{kind}`",
                     step.value,
-                    self::kind(other)
+                    keyword(other)
                 ));
             }
             let hint = match catalogue::example_like(kind, &step.value) {
@@ -167,14 +150,6 @@ pub(super) fn unknown(steps: &Collection<ClusterWorld>, step: &Step) -> Option<S
         }
         Err(ambiguous) => format!("several steps match `{}`: {ambiguous}", step.value),
     })
-}
-
-fn kind(ty: StepType) -> &'static str {
-    match ty {
-        StepType::Given => "Given",
-        StepType::When => "When",
-        StepType::Then => "Then",
-    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,13 @@
 //! where it stopped.
 
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 
 use cucumber::feature::Ext as _;
 use cucumber::gherkin::{Examples, Feature, GherkinEnv, Rule, Scenario, Step, Table};
+use regex::Regex;
 
-use super::{catalogue, layout, moment};
+use super::{catalogue, definitions, layout};
 use crate::scenario::{Problem, is_id};
 
 /// Parses a feature and expands its examples into scenarios.
@@ -250,10 +252,11 @@ fn describe_parse_error(error: &str) -> layout::SyntaxProblem {
 
 /// Returns, for each step that runs a command, whether the checks right after it expect a rejection.
 pub(super) fn refusals<'f>(steps: impl Iterator<Item = &'f Step>) -> VecDeque<bool> {
+    static COMMAND: LazyLock<Regex> = LazyLock::new(|| definitions::regex(r#"{at}I run "(.+)""#));
     let mut refusals = VecDeque::new();
     let mut follows_command = false;
     for step in steps {
-        if moment::without_moment(&step.value).starts_with("I run \"") {
+        if COMMAND.is_match(&step.value) {
             refusals.push_back(false);
             follows_command = true;
         } else if !step.value.starts_with("it ") {

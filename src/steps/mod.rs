@@ -7,7 +7,6 @@ mod driver;
 mod dry_run;
 mod gherkin;
 mod layout;
-mod moment;
 mod phrase;
 mod results;
 mod suite;

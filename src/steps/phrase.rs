@@ -1,19 +1,16 @@
-//! Parsers for parts that many steps share: durations, objects, texts and time limits.
+//! Parsers for values that many steps share: durations, numbers, objects and texts.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::str::FromStr;
 
 use jiff::SignedDuration;
 use semver::Version;
-use serde_json::Value;
 use windtunnel_core::text::did_you_mean;
+use windtunnel_update_status::assessment::node::phase::Phase;
 use windtunnel_update_status::status::Details;
 
-use crate::plan::{
-    Check, Expectation, ExpectedState, ExpectedTime, InsightRef, ObjectRef, ProgramPlan, TextMatch,
-};
-use crate::scenario::{self, Kinds, Problems, Star};
+use crate::plan::{Check, InsightRef, ObjectRef, TextMatch};
+use crate::scenario::{self, Kinds, Star};
 
 /// Parses `40 minutes`, `1 hour` or `90s`.
 pub(super) fn duration(text: &str) -> Result<SignedDuration, String> {
@@ -31,28 +28,9 @@ pub(super) fn number(text: &str) -> Result<u32, String> {
     found.ok_or_else(|| format!("expected a number from 1 to 1000, found {text}"))
 }
 
-/// The time at the start of a step: `within 5 minutes `, `throughout 1 hour ` or nothing.
-#[derive(Debug, Default)]
-pub(super) struct Timing(String);
-
-impl Timing {
-    /// Returns the expectation that `what` holds at that time.
-    pub(super) fn expectation(&self, what: ExpectedState) -> Result<Expectation, String> {
-        let when = match self.0.trim().split_once(' ') {
-            Some(("within", span)) => ExpectedTime::Within(duration(span)?),
-            Some((_, span)) => ExpectedTime::Throughout(duration(span)?),
-            None => ExpectedTime::Now,
-        };
-        Ok(Expectation { what, when })
-    }
-}
-
-impl FromStr for Timing {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(Self(text.to_owned()))
-    }
+/// Parses a number without a range.
+pub(super) fn whole<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| format!("expected a smaller number, found {text}"))
 }
 
 /// Parses `Kind/name` or `Kind/namespace/name`, where the name may end in `*`. `ClusterVersion` alone means
@@ -102,6 +80,16 @@ fn end_of(value: &str) -> Option<usize> {
     let next = ["level", "impact", "summary", "description"].map(|name| format!("/ and {name} "));
     let ends = next.iter().filter_map(|next| value.get(1..)?.find(next.as_str()));
     Some(ends.min().map_or(value.len(), |end| end + 2))
+}
+
+/// Returns a check of a field.
+pub(super) fn field(path: String, value: &str) -> Result<Check, String> {
+    Ok(Check::Field { path, value: text_match(value)? })
+}
+
+/// Parses the phase of a node.
+pub(super) fn phase_named(name: &str) -> Result<Phase, String> {
+    Phase::named(name).ok_or_else(|| format!("unknown phase `{name}`"))
 }
 
 /// Parses `"exactly this"` or `/a pattern/`.
@@ -210,35 +198,6 @@ pub(super) fn status_details(name: &str) -> Result<Details, String> {
         let hint = did_you_mean(name, Details::NAMES.iter().copied());
         format!("expected details such as `{names}`, found `{name}`{hint}")
     })
-}
-
-/// Returns the doc string of a step.
-pub(super) fn docstring(text: Option<&String>) -> Result<&str, String> {
-    let text = text.ok_or_else(|| "expected a text in a doc string".to_owned())?;
-    // The parser keeps the line break after the opening quotes.
-    Ok(text.strip_prefix('\n').unwrap_or(text))
-}
-
-/// Parses the Kubernetes object in the doc string of a step. A definition adds its kind to `kinds`.
-pub(super) fn docstring_object(kinds: &mut Kinds, text: Option<&String>) -> Result<Value, String> {
-    if text.is_none() {
-        return Err("expected an object as YAML in a doc string".to_owned());
-    }
-    scenario::object(kinds, docstring(text)?).map_err(|problems| in_docstring(&problems))
-}
-
-/// Parses the programs in the doc string of a step of the feature `file`.
-pub(super) fn docstring_programs(file: &str, text: Option<&String>) -> Result<Vec<ProgramPlan>, String> {
-    if text.is_none() {
-        return Err("expected a list of programs as YAML in a doc string".to_owned());
-    }
-    scenario::programs(file, docstring(text)?).map_err(|problems| in_docstring(&problems))
-}
-
-fn in_docstring(problems: &Problems) -> String {
-    let lines =
-        problems.0.iter().map(|found| format!("line {} of the doc string: {}", found.line, found.message));
-    lines.collect::<Vec<_>>().join("; ")
 }
 
 fn expected(what: &str, found: &str) -> String {

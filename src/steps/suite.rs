@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cucumber::gherkin::tagexpr::TagOperation;
 use cucumber::gherkin::{Feature, Rule, Scenario, Step};
-use cucumber::step::Collection;
 use cucumber::tag::Ext as _;
-use cucumber::{Event, World as _, Writer, cli, event, parser, writer};
+use cucumber::{Cucumber, Event, Writer, cli, event, parser, runner, writer};
 use futures::FutureExt as _;
 
 use super::driver::Settings;
@@ -83,13 +82,12 @@ impl Suite {
     }
 
     fn parse_all(files: &[(String, String)], feature_files: Option<FeatureFiles>) -> Result<Self, Problems> {
-        let steps = definitions::collection();
         let (mut features, mut problems) = (Vec::new(), Vec::new());
         for (file, text) in files {
             match gherkin::parse_feature(file, text) {
                 Err(found) => problems.extend(found),
                 Ok(feature) => {
-                    problems.extend(step_problems(&steps, file, &feature, feature_files));
+                    problems.extend(step_problems(file, &feature, feature_files));
                     features.push(feature);
                 }
             }
@@ -131,16 +129,14 @@ impl Suite {
 
     /// Returns warnings about the scenarios; `text` is their source.
     pub fn warnings(&self, text: &str) -> Vec<Problem> {
-        let steps = definitions::collection();
-        let warnings = |feature| warnings::warnings(&steps, feature, text, self.feature_files);
+        let warnings = |feature| warnings::warnings(feature, text, self.feature_files);
         self.features.iter().flat_map(warnings).collect()
     }
 
     /// Returns the steps of each scenario, in the order of the files, with a result that has not started.
     pub fn planned(&self) -> Vec<(ScenarioResult, Vec<PlannedStep>)> {
-        let steps = definitions::collection();
         let planned = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
-            let planned = dry_run::planned(&steps, feature, rule, scenario, self.feature_files);
+            let planned = dry_run::planned(feature, rule, scenario, self.feature_files);
             let planned = planned.into_iter().flat_map(|(_, planned)| planned).collect();
             (not_started(feature, rule, scenario), planned)
         };
@@ -149,10 +145,9 @@ impl Suite {
 
     /// Returns each scenario that names a cluster as a plan, in the order of the files.
     pub fn plans(&self) -> Vec<Plan> {
-        let steps = definitions::collection();
         let plan = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
             let (cluster, timeline) =
-                dry_run::cluster_and_steps(&steps, feature, rule, scenario, self.feature_files)?;
+                dry_run::cluster_and_steps(feature, rule, scenario, self.feature_files)?;
             let ScenarioResult { file, name, tags, ids, .. } = not_started(feature, rule, scenario);
             let strict = has_tag(feature, rule, scenario, STRICT);
             Some(Plan { name, description: String::new(), ids, tags, strict, file, cluster, timeline })
@@ -162,9 +157,8 @@ impl Suite {
 
     /// Returns the programs of each scenario that names some, in the order of the files.
     pub fn programs(&self) -> Vec<(Place, Vec<ProgramPlan>)> {
-        let steps = definitions::collection();
         let programs = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
-            let planned = dry_run::cluster_and_steps(&steps, feature, rule, scenario, self.feature_files);
+            let planned = dry_run::cluster_and_steps(feature, rule, scenario, self.feature_files);
             let programs = planned.map(|(cluster, _)| cluster.programs).unwrap_or_default();
             (not_started(feature, rule, scenario).place(), programs)
         };
@@ -198,15 +192,13 @@ impl Suite {
         let take = Rc::new(take);
         let take_in_hook = Rc::clone(&take);
         let feature_files = self.feature_files;
-        ClusterWorld::cucumber::<&str>()
-            .steps(definitions::collection())
-            .with_parser::<Parsed, Vec<Feature>>(Parsed)
-            .with_writer(Silent)
-            .with_cli(cli::Opts::<cli::Empty, cucumber::runner::basic::Cli, cli::Empty, cli::Empty> {
+        Cucumber::<_, _, Vec<Feature>, _, _>::custom(Parsed, runner::Basic::default(), Silent)
+            .steps(definitions::collection().clone())
+            .with_cli(cli::Opts::<cli::Empty, runner::basic::Cli, cli::Empty, cli::Empty> {
                 re_filter: None,
                 tags_filter: None,
                 parser: cli::Empty,
-                runner: cucumber::runner::basic::Cli { fail_fast, ..cucumber::runner::basic::Cli::default() },
+                runner: runner::basic::Cli { fail_fast, ..runner::basic::Cli::default() },
                 writer: cli::Empty,
                 custom: cli::Empty,
             })
@@ -275,18 +267,13 @@ fn selects(tags: Option<&TagOperation>, feature: &Feature, rule: Option<&Rule>, 
 }
 
 /// Returns problems of unknown steps, and of those that cannot run.
-fn step_problems(
-    steps: &Collection<ClusterWorld>,
-    file: &str,
-    feature: &Feature,
-    feature_files: Option<FeatureFiles>,
-) -> Vec<Problem> {
+fn step_problems(file: &str, feature: &Feature, feature_files: Option<FeatureFiles>) -> Vec<Problem> {
     let backgrounds = feature.background.iter().chain(feature.rules.iter().flat_map(|rule| &rule.background));
     let own = gherkin::scenarios(feature).flat_map(|scenario| &scenario.steps);
     let all = backgrounds.flat_map(|background| &background.steps).chain(own);
     let mut found: Vec<(&Step, String)> =
-        all.filter_map(|step| dry_run::unknown(steps, step).map(|message| (step, message))).collect();
-    found.extend(dry_run::problems(steps, feature, feature_files, &found));
+        all.filter_map(|step| dry_run::unknown(step).map(|message| (step, message))).collect();
+    found.extend(dry_run::problems(feature, feature_files, &found));
     found.sort_by_key(|(step, _)| (step.position.line, step.position.col));
     let problem = |(step, message): (&Step, String)| {
         let place = step.position;

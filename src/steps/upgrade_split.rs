@@ -3,7 +3,8 @@
 
 use cucumber::gherkin::{Feature, Scenario, Step, StepType};
 
-use super::{FeatureFiles, definitions, dry_run, gherkin};
+use super::catalogue::keyword;
+use super::{FeatureFiles, dry_run, gherkin};
 use crate::plan::PlannedStep;
 
 /// The features of both phases.
@@ -24,13 +25,12 @@ pub struct SplitFeature {
 pub fn split(file: &str, text: &str, feature_files: Option<FeatureFiles>) -> Result<SplitFeature, String> {
     let feature = gherkin::parse_feature(file, text)
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
-    let known = definitions::collection();
     let (mut prepare, mut check) = (head(&feature, "prepare"), head(&feature, "check"));
     let mut has_update = false;
     let of_rules =
         feature.rules.iter().flat_map(|rule| rule.scenarios.iter().map(move |own| (Some(rule), own)));
     for (rule, scenario) in feature.scenarios.iter().map(|own| (None, own)).chain(of_rules) {
-        let steps = dry_run::planned(&known, &feature, rule, scenario, feature_files);
+        let steps = dry_run::planned(&feature, rule, scenario, feature_files);
         let Some(parts) = Parts::of(&steps) else { continue };
         has_update = true;
         prepare += &phase_scenario(scenario, "prepare", " - prepare", &parts.given, &parts.before);
@@ -97,14 +97,6 @@ impl Parts {
 
 fn is_cluster(step: &Step) -> bool {
     step.ty == StepType::Given && (step.value.ends_with(" cluster") || step.value.contains(" cluster with "))
-}
-
-fn keyword(ty: StepType) -> &'static str {
-    match ty {
-        StepType::Given => "Given",
-        StepType::When => "When",
-        StepType::Then => "Then",
-    }
 }
 
 fn head(feature: &Feature, phase: &str) -> String {

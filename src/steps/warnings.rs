@@ -1,10 +1,8 @@
 //! Warnings about valid features that probably do not mean what their author intends.
 
 use cucumber::gherkin::{Feature, StepType};
-use cucumber::step::Collection;
 
 use super::gherkin::scenarios;
-use super::world::ClusterWorld;
 use super::{FeatureFiles, dry_run};
 use crate::scenario::{Problem, is_id};
 
@@ -12,12 +10,7 @@ use crate::scenario::{Problem, is_id};
 const CASE: &str = "@case_id";
 
 /// Returns the warnings about a feature and its text. All its steps must be known.
-pub(super) fn warnings(
-    steps: &Collection<ClusterWorld>,
-    feature: &Feature,
-    text: &str,
-    feature_files: Option<FeatureFiles>,
-) -> Vec<Problem> {
+pub(super) fn warnings(feature: &Feature, text: &str, feature_files: Option<FeatureFiles>) -> Vec<Problem> {
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let problem = |(line, column, message): (usize, usize, String)| Problem {
         file: file.clone(),
@@ -25,7 +18,7 @@ pub(super) fn warnings(
         column,
         message,
     };
-    let step_warnings = dry_run::warnings(steps, feature, feature_files).into_iter();
+    let step_warnings = dry_run::warnings(feature, feature_files).into_iter();
     let step_warnings = step_warnings.map(|(place, message)| (place.line, place.col, message));
     let found = without_expectations(feature).chain(malformed_ids(text)).chain(step_warnings);
     let mut found: Vec<Problem> = found.map(problem).collect();

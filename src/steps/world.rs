@@ -2,6 +2,7 @@
 //! runs it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
@@ -12,14 +13,11 @@ use windtunnel_openshift::release::Release;
 
 use super::FeatureFiles;
 use super::driver::{Driver, SessionResults, Settings};
-use super::moment::moment;
 use super::phrase;
 use crate::backends::Backend;
 use crate::backends::in_process::InProcessBackend;
 use crate::engine::SessionError;
-use crate::plan::{
-    Action, ClusterPlan, CommandLine, Expectation, PlannedObject, PlannedStep, ReleasePlan, Snapshot, Step,
-};
+use crate::plan::{ClusterPlan, CommandLine, PlannedObject, PlannedStep, ReleasePlan, Snapshot, Step};
 use crate::scenario::{self, Folders, Kinds, lint};
 
 /// The error of a step, as cucumber shows it.
@@ -40,7 +38,7 @@ impl From<String> for StepError {
 }
 
 /// The state of one Gherkin scenario. The first step that is not a Given installs the cluster.
-#[derive(Default, cucumber::World)]
+#[derive(Default)]
 pub(super) struct ClusterWorld {
     /// Name of the scenario, for the record.
     pub(super) scenario: String,
@@ -93,13 +91,13 @@ impl ClusterWorld {
     }
 
     /// Plans a cluster of this release.
-    pub(super) fn plan(&mut self, version: &str) -> Result<&mut ClusterPlan, StepError> {
+    pub(super) fn plan(&mut self, version: &str) -> Result<&mut ClusterPlan, String> {
         let release = find_release(version)?;
         Ok(self.cluster.insert(ClusterPlan { insights: self.insights, ..ClusterPlan::new(release) }))
     }
 
     /// Publishes insights from the start, in the planned cluster or in one that is planned later.
-    pub(super) fn publish_insights(&mut self) -> Result<(), StepError> {
+    pub(super) fn publish_insights(&mut self) -> Result<(), String> {
         self.insights = true;
         if self.cluster.is_some() {
             self.planned()?.insights = true;
@@ -108,16 +106,16 @@ impl ClusterWorld {
     }
 
     /// Returns the plan; an error once the cluster runs.
-    pub(super) fn planned(&mut self) -> Result<&mut ClusterPlan, StepError> {
+    pub(super) fn planned(&mut self) -> Result<&mut ClusterPlan, String> {
         if self.driver.is_some() || self.dry_run_started == Some(true) {
             let message = "the cluster runs already: put this step before the first When";
-            return Err(StepError::Usage(message.to_owned()));
+            return Err(message.to_owned());
         }
         self.cluster.as_mut().ok_or_else(no_cluster)
     }
 
     /// Returns the planned release of this version, and adds it if it is new.
-    pub(super) fn release(&mut self, version: &str) -> Result<&mut ReleasePlan, StepError> {
+    pub(super) fn release(&mut self, version: &str) -> Result<&mut ReleasePlan, String> {
         let planned = self.planned()?;
         let release = find_release(version)?.for_architecture(planned.release.architecture);
         let releases = &mut planned.releases;
@@ -130,16 +128,16 @@ impl ClusterWorld {
     }
 
     /// Returns the version of a release that exists in the scenario.
-    pub(super) fn version(&mut self, text: &str) -> Result<Version, StepError> {
+    pub(super) fn version(&mut self, text: &str) -> Result<Version, String> {
         let version = find_release(text)?.version;
         let planned = self.planned()?;
         let exists = planned.release.version == version
             || planned.releases.iter().any(|planned| planned.release.version == version);
-        if exists { Ok(version) } else { Err(StepError::Usage(unknown(text))) }
+        if exists { Ok(version) } else { Err(unknown(text)) }
     }
 
     /// Loads graph data from a folder next to the feature into the update service.
-    pub(super) fn graph_data(&mut self, folder: &str) -> Result<(), StepError> {
+    pub(super) fn graph_data(&mut self, folder: &str) -> Result<(), String> {
         let (file, feature_files) = (self.file.clone(), self.feature_files);
         let planned = self.planned()?;
         let releases = planned.releases.iter().map(|planned| &planned.release).chain([&planned.release]);
@@ -149,34 +147,34 @@ impl ClusterWorld {
             None => Err(format!("`{folder}`: this program cannot read files")),
         };
         scenario::graph_data(&file, folder, &versions, &mut planned.update_service, &Folders(files_in))
-            .map_err(|problems| StepError::Usage(problems.to_string()))
+            .map_err(|problems| problems.to_string())
     }
 
     /// Returns the text of a file next to the feature.
-    pub(super) fn feature_file_text(&self, name: &str) -> Result<String, StepError> {
+    pub(super) fn feature_file_text(&self, name: &str) -> Result<String, String> {
         match self.feature_files {
-            Some(feature_files) => (feature_files.text)(&self.file, name).map_err(StepError::Usage),
-            None => Err(StepError::Usage(format!("`{name}`: this program cannot read files"))),
+            Some(feature_files) => (feature_files.text)(&self.file, name),
+            None => Err(format!("`{name}`: this program cannot read files")),
         }
     }
 
     /// Returns a file next to the feature with an expected output.
-    pub(super) fn snapshot(&self, name: &str) -> Result<Snapshot, StepError> {
+    pub(super) fn snapshot(&self, name: &str) -> Result<Snapshot, String> {
         match self.feature_files {
-            Some(feature_files) => (feature_files.snapshot)(&self.file, name).map_err(StepError::Usage),
-            None => Err(StepError::Usage(format!("`{name}`: this program cannot read files"))),
+            Some(feature_files) => (feature_files.snapshot)(&self.file, name),
+            None => Err(format!("`{name}`: this program cannot read files")),
         }
     }
 
     /// Parses a command line and fills in the images of releases that exist in the scenario.
-    pub(super) fn command_line(&self, line: &str) -> Result<CommandLine, StepError> {
+    pub(super) fn command_line(&self, line: &str) -> Result<CommandLine, String> {
         let cluster = self.cluster.as_ref().ok_or_else(no_cluster)?;
         let releases = || cluster.releases.iter().map(|planned| &planned.release).chain([&cluster.release]);
         let mut image_of = |version: &str| {
             let found = releases().find(|release| release.version.to_string() == version);
             found.map(|release| release.image.clone()).ok_or_else(|| unknown(version))
         };
-        scenario::command_line(line, &mut image_of).map_err(StepError::Usage)
+        scenario::command_line(line, &mut image_of)
     }
 
     /// Returns whether the steps after the current command expect a rejection.
@@ -184,37 +182,24 @@ impl ClusterWorld {
         self.refusals.pop_front().unwrap_or(false)
     }
 
+    /// Returns the namespace of objects that name none.
+    pub(super) fn default_namespace(&self) -> &str {
+        if self.project.is_empty() { "default" } else { &self.project }
+    }
+
     /// Adds an object to the planned cluster.
-    pub(super) fn add_object(&mut self, object: Value) -> Result<(), StepError> {
+    pub(super) fn add_object(&mut self, object: Value) -> Result<(), String> {
         self.planned()?.objects.push(PlannedObject { place: None, object });
         Ok(())
     }
 
-    /// Performs an action on the running cluster.
-    pub(super) async fn act(&mut self, text: &str, action: Action) -> Result<(), StepError> {
-        self.run_step(text, Step::Act(action)).await
-    }
-
-    /// Checks an expectation in the running cluster.
-    pub(super) async fn expect(&mut self, text: &str, expectation: Expectation) -> Result<(), StepError> {
-        self.run_step(text, Step::Expect(expectation)).await
-    }
-
-    /// Runs a step; installs the cluster before the first one. A text that begins with `at 70 minutes` waits for
-    /// that moment first.
-    pub(super) async fn run_step(&mut self, text: &str, step: Step) -> Result<(), StepError> {
-        if let Some(moment) = moment(text).map_err(StepError::Usage)? {
-            self.run_one_step(&format!("at {}", short_duration(moment)), Step::At(moment)).await?;
-        }
-        self.run_one_step(text, step).await
-    }
-
     /// Lets time pass until this long after the start.
     pub(super) async fn wait_until(&mut self, moment: SignedDuration) -> Result<(), StepError> {
-        self.run_one_step(&format!("at {}", short_duration(moment)), Step::At(moment)).await
+        self.run_step(&format!("at {}", short_duration(moment)), Step::At(moment)).await
     }
 
-    pub(super) async fn run_one_step(&mut self, text: &str, step: Step) -> Result<(), StepError> {
+    /// Runs a step; installs the cluster before the first one.
+    pub(super) async fn run_step(&mut self, text: &str, step: Step) -> Result<(), StepError> {
         self.created &= !matches!(step, Step::Run(_));
         if let Some(collected) = &mut self.collected {
             let text = text.to_owned();
@@ -229,7 +214,8 @@ impl ClusterWorld {
             return Ok(());
         }
         if self.stopped {
-            return Err(StepError::Usage("the run was stopped before this scenario started".to_owned()));
+            let message = "the run was stopped before this scenario started";
+            return Err(StepError::Usage(message.to_owned()));
         }
         if self.driver.is_none() {
             let cluster = self.cluster.clone().ok_or_else(no_cluster)?;
@@ -239,7 +225,7 @@ impl ClusterWorld {
         }
         let outcome = match &self.driver {
             Some(driver) => driver.run(text, step).await,
-            None => return Err(no_cluster()),
+            None => return Err(no_cluster().into()),
         };
         outcome.map_err(|error| self.step_error(error))
     }
@@ -266,6 +252,14 @@ impl ClusterWorld {
     }
 }
 
+impl cucumber::World for ClusterWorld {
+    type Error = Infallible;
+
+    async fn new() -> Result<Self, Infallible> {
+        Ok(Self::default())
+    }
+}
+
 impl std::fmt::Debug for ClusterWorld {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ClusterWorld").field("scenario", &self.scenario).finish_non_exhaustive()
@@ -281,6 +275,6 @@ pub(super) fn find_release(version: &str) -> Result<Release, String> {
 }
 
 /// Returns the error of a step that needs a planned cluster.
-pub(super) fn no_cluster() -> StepError {
-    StepError::Usage("there is no cluster yet: start with `Given a 4.14.1 cluster`".to_owned())
+pub(super) fn no_cluster() -> String {
+    "there is no cluster yet: start with `Given a 4.14.1 cluster`".to_owned()
 }

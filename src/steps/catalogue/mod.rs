@@ -1,5 +1,4 @@
-//! The catalogue of Gherkin steps. It is built from the source of the step functions: their patterns, and
-//! their doc comments with examples. A new step therefore needs only one function with a doc comment.
+//! The catalogue of Gherkin steps: their forms for people, and the search for the step that a text means.
 
 mod form;
 mod page;
@@ -12,39 +11,39 @@ use std::sync::LazyLock;
 use cucumber::gherkin::{self, StepType};
 use regex::{Captures, Regex};
 
-use super::definitions::{Call, Definition, Make, faults, registry_faults, watch_faults};
+use super::definitions::{Call, Definition, Make, TOPICS};
 
 pub use page::markdown;
-
-const MODULES: &[(&str, &str)] = &[
-    ("given", include_str!("../definitions/given.rs")),
-    ("update_service", include_str!("../definitions/update_service.rs")),
-    ("when", include_str!("../definitions/when.rs")),
-    ("changes", include_str!("../definitions/changes.rs")),
-    ("faults", ""),
-    ("registry_faults", ""),
-    ("watch_faults", ""),
-    ("then", include_str!("../definitions/then.rs")),
-    ("history_steps", include_str!("../definitions/history_steps.rs")),
-    ("insights", include_str!("../definitions/insights.rs")),
-    ("commands", include_str!("../definitions/commands.rs")),
-    ("aliases", include_str!("../definitions/aliases.rs")),
-    ("projects", include_str!("../definitions/projects.rs")),
-    ("test_data", include_str!("../definitions/test_data.rs")),
-];
 
 /// The groups of the moment at which a step begins, which is no value of the step.
 const MOMENTS: [&str; 3] = ["at", "change", "changed"];
 
-/// The modules whose steps accept any keyword, as in the suite that they come from.
-const ALIASES: [&str; 3] = ["aliases", "projects", "test_data"];
+/// Texts that no step matches, and the example of the step that their authors probably mean.
+const OTHER_WORDINGS: [(&str, &str); 16] = [
+    ("I upgrade to 4.14.8", "I update to 4.14.8"),
+    ("I upgrade the cluster", "I update to 4.14.8"),
+    ("the cluster is upgraded", "I update to 4.14.8"),
+    ("I downgrade the cluster", "I roll back"),
+    ("I go back to 4.14.3", "I roll back"),
+    ("the update is rolled back", "I roll back"),
+    ("45% of the update is done", "the update reaches 45% of operators"),
+    ("the update is at 45%", "the update reaches 45% of operators"),
+    ("pool worker is paused", "I pause pool worker"),
+    ("pool worker is unpaused", "I pause pool worker"),
+    ("I wait for 40 minutes", "40 minutes pass"),
+    ("I wait 40 minutes", "40 minutes pass"),
+    ("the update is finished", "within 3 hours the update is complete"),
+    ("the upgrade is complete", "within 3 hours the update is complete"),
+    ("the upgrade is finished", "within 3 hours the update is complete"),
+    ("the cluster is updated", "within 3 hours the update is complete"),
+];
 
 /// A module of steps about one topic.
 #[derive(Debug)]
 pub struct Topic {
-    /// The title, from the first line of the module's comment.
-    pub title: String,
-    /// The steps, in the order of the source.
+    /// The title.
+    pub title: &'static str,
+    /// The steps.
     pub steps: Vec<StepDoc>,
 }
 
@@ -60,12 +59,10 @@ pub struct StepDoc {
     /// The readable form of the pattern: `I update to <version>[ by force]`.
     pub form: String,
     /// The description.
-    pub text: String,
+    pub text: &'static str,
     /// Example texts without the keyword; at least one.
-    pub examples: Vec<String>,
-    /// Other wordings, which no step accepts: `Also:` in its doc comment.
-    pub other_wordings: Vec<String>,
-    pub(super) make: Option<Make>,
+    pub examples: &'static [&'static str],
+    make: Make,
 }
 
 /// The result of a lookup.
@@ -79,40 +76,20 @@ pub enum Lookup {
 
 /// Returns all steps.
 pub fn topics() -> &'static [Topic] {
-    static TOPICS: LazyLock<Vec<Topic>> = LazyLock::new(|| {
-        MODULES
-            .iter()
-            .map(|(module, source)| table(module).unwrap_or_else(|| topic(module, source)))
-            .collect()
+    static ALL: LazyLock<Vec<Topic>> = LazyLock::new(|| {
+        let topic = |(title, steps): (&'static str, &'static [Definition])| {
+            let any_keyword = title.starts_with("Given, When or Then: ");
+            Topic { title, steps: steps.iter().map(|step| documented(step, any_keyword)).collect() }
+        };
+        TOPICS.into_iter().map(topic).collect()
     });
-    &TOPICS
+    &ALL
 }
 
-fn table(module: &str) -> Option<Topic> {
-    let (title, steps) = match module {
-        "faults" => {
-            ("When: faults of operators, nodes, pods and the API server, and their recovery.", faults::STEPS)
-        }
-        "registry_faults" => (
-            "When: faults of releases in the registry, of webhooks and of CustomResourceDefinitions.",
-            registry_faults::STEPS,
-        ),
-        "watch_faults" => ("When: faults of what clients see on their watches.", watch_faults::STEPS),
-        _ => return None,
-    };
-    let doc = |step: &Definition| {
-        Some(StepDoc {
-            keyword: keyword(step.keyword),
-            any_keyword: ALIASES.contains(&module),
-            pattern: step.regex().ok()?,
-            form: form::form(step.regex().ok()?.as_str()),
-            text: step.text.to_owned(),
-            examples: step.examples.iter().map(|e| (*e).to_owned()).collect(),
-            other_wordings: Vec::new(),
-            make: Some(step.make),
-        })
-    };
-    Some(Topic { title: title.to_owned(), steps: steps.iter().filter_map(doc).collect() })
+fn documented(step: &Definition, any_keyword: bool) -> StepDoc {
+    let (keyword, pattern) = (keyword(step.keyword), step.regex());
+    let form = form::form(pattern.as_str());
+    StepDoc { keyword, any_keyword, pattern, form, text: step.text, examples: step.examples, make: step.make }
 }
 
 /// Returns the keyword of a type of steps.
@@ -127,7 +104,7 @@ pub(super) fn keyword(ty: StepType) -> &'static str {
 /// Returns the function of a step, and the values of its text.
 pub(super) fn call(step: &gherkin::Step) -> Option<(Make, Call<'_>)> {
     let mut all = steps(None).filter(|known| known.keyword == keyword(step.ty));
-    all.find_map(|known| Some((known.make?, Call::new(&known.pattern, step)?)))
+    all.find_map(|known| Some((known.make, Call::new(&known.pattern, step)?)))
 }
 
 /// Returns the keyword of the matching step, if the step accepts any keyword.
@@ -192,9 +169,8 @@ pub(super) fn example_like(keyword: &str, text: &str) -> Option<&'static str> {
 fn most_like(keyword: Option<&str>, text: &str, count: usize) -> Vec<(&'static StepDoc, &'static str)> {
     let wanted = without_values(text);
     let all = steps(keyword).flat_map(|step| {
-        let examples = step.examples.iter().map(|example| (&**example, &**example));
-        // An `Also:` wording counts for the first example.
-        let others = step.other_wordings.iter().filter_map(|also| Some((&**also, &**step.examples.first()?)));
+        let examples = step.examples.iter().map(|example| (*example, *example));
+        let others = OTHER_WORDINGS.into_iter().filter(|(_, example)| step.examples.contains(example));
         examples.chain(others).map(move |(text, example)| (text, (step, example)))
     });
     let mut found: Vec<(f64, (&StepDoc, &str))> = all
@@ -240,70 +216,4 @@ fn without_values(text: &str) -> String {
         |word: &str| word.contains(|letter: char| letter.is_ascii_digit() || "/\"".contains(letter));
     let words: Vec<&str> = words.into_iter().map(|word| if is_value(word) { "_" } else { word }).collect();
     words.join(" ")
-}
-
-/// Parses the steps of a module's source. It skips steps that it cannot parse; the tests detect that.
-fn topic(module: &str, source: &str) -> Topic {
-    let title = source.lines().next().and_then(|line| line.strip_prefix("//! ")).unwrap_or(module);
-    let mut steps = Vec::new();
-    let mut comment: Vec<&str> = Vec::new();
-    let mut lines = source.lines();
-    while let Some(line) = lines.next() {
-        if let Some(text) = line.strip_prefix("///") {
-            comment.push(text.strip_prefix(' ').unwrap_or(text));
-            continue;
-        }
-        if let Some(keyword) = keyword_of(line) {
-            let mut attribute = line.to_owned();
-            while !attribute.ends_with(")]") {
-                let Some(more) = lines.next() else { break };
-                attribute.push_str(more.trim());
-            }
-            steps.extend(step(keyword, ALIASES.contains(&module), &attribute, &comment));
-        }
-        comment.clear();
-    }
-    Topic { title: title.to_owned(), steps }
-}
-
-/// Returns the keyword of a step attribute such as `#[given(`.
-fn keyword_of(line: &str) -> Option<&'static str> {
-    let (name, _) = line.strip_prefix("#[")?.split_once('(')?;
-    match name {
-        "given" => Some("Given"),
-        "when" => Some("When"),
-        "then" => Some("Then"),
-        _ => None,
-    }
-}
-
-fn step(keyword: &'static str, any_keyword: bool, attribute: &str, comment: &[&str]) -> Option<StepDoc> {
-    let (_, literal) = attribute.split_once("regex = r")?;
-    let hashes = literal.len() - literal.trim_start_matches('#').len();
-    let end = format!("\"{}", "#".repeat(hashes));
-    let pattern = literal[hashes..].strip_prefix('"')?;
-    let pattern = Regex::new(pattern.rsplit_once(&end)?.0).ok()?;
-    let (mut text, mut examples, mut other_wordings) = (Vec::new(), Vec::new(), Vec::new());
-    let mut in_example = false;
-    for line in comment {
-        if line.starts_with("```") {
-            in_example = !in_example;
-        } else if in_example {
-            examples.extend(line.strip_prefix(keyword).map(|example| example.trim().to_owned()));
-        } else if let Some(words) = line.strip_prefix("Also: ") {
-            other_wordings.extend(words.split("; ").map(str::to_owned));
-        } else if !line.is_empty() {
-            text.push(*line);
-        }
-    }
-    Some(StepDoc {
-        keyword,
-        any_keyword,
-        form: form::form(pattern.as_str()),
-        pattern,
-        text: text.join(" "),
-        examples,
-        other_wordings,
-        make: None,
-    })
 }

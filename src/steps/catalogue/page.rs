@@ -22,7 +22,7 @@ pub fn markdown() -> String {
         let _ = write!(page, "\n## {}\n", topic.title.trim_end_matches('.'));
         for step in &topic.steps {
             let _ = write!(page, "\n### {}\n\n{}\n\n```gherkin\n", title(step), step.text);
-            for example in &step.examples {
+            for example in step.examples {
                 let _ = writeln!(page, "{} {example}", step.keyword);
             }
             page.push_str("```\n");

@@ -1,13 +1,19 @@
 //! A step of a feature with the values that its pattern captured.
 
-use cucumber::gherkin;
+use std::array::TryFromSliceError;
+
+use cucumber::gherkin::{self, LineCol};
 use jiff::SignedDuration;
 use regex::{Captures, Regex};
+use serde_json::Value;
 use windtunnel_core::requests::faults::RequestFilter;
 
-use crate::plan::{Action, ExpectedTime, FaultEvent, FaultTarget, InjectedFault, Step};
-use crate::scenario::{self, Kinds};
-use crate::steps::phrase::{self, duration};
+use super::definition::planned;
+use crate::plan::{
+    Action, ExpectedTime, FaultEvent, FaultTarget, InjectedFault, PlannedStep, ProgramPlan, Step,
+};
+use crate::scenario::{self, Kinds, Problems};
+use crate::steps::phrase::duration;
 
 /// A step of a feature with the values that its pattern captured.
 #[derive(Debug)]
@@ -99,9 +105,51 @@ impl<'s> Call<'s> {
         &self.step.value
     }
 
+    /// Returns a step of a plan with the text of the step.
+    pub(super) fn planned(&self, step: Step) -> PlannedStep {
+        planned(self.text(), step)
+    }
+
+    /// Returns the place of the step in its feature.
+    pub(super) fn position(&self) -> LineCol {
+        self.step.position
+    }
+
     /// Returns the doc string of the step.
     pub(super) fn docstring(&self) -> Result<&'s str, String> {
-        phrase::docstring(self.step.docstring.as_ref())
+        self.docstring_with("a text")
+    }
+
+    /// Returns the Kubernetes object in the doc string. A definition adds its kind to `kinds`.
+    pub(super) fn object(&self, kinds: &mut Kinds) -> Result<Value, String> {
+        scenario::object(kinds, self.docstring_with("an object as YAML")?)
+            .map_err(|found| in_docstring(&found))
+    }
+
+    /// Returns the programs in the doc string of a step of the feature `file`.
+    pub(super) fn programs(&self, file: &str) -> Result<Vec<ProgramPlan>, String> {
+        let text = self.docstring_with("a list of programs as YAML")?;
+        scenario::programs(file, text).map_err(|found| in_docstring(&found))
+    }
+
+    fn docstring_with(&self, content: &str) -> Result<&'s str, String> {
+        let text = self.step.docstring.as_ref();
+        let text = text.ok_or_else(|| format!("expected {content} in a doc string"))?;
+        // The parser keeps the line break after the opening quotes.
+        Ok(text.strip_prefix('\n').unwrap_or(text))
+    }
+
+    /// Returns the rows of the table below the step.
+    pub(super) fn rows(&self) -> Result<&'s [Vec<String>], String> {
+        let rows = self.step.table.as_ref().map(|table| table.rows.as_slice());
+        rows.ok_or_else(|| "expected a table below the step".to_owned())
+    }
+
+    /// Returns the rows of a table with two columns: `first`, and its value.
+    pub(super) fn pairs(&self, first: &str) -> Result<Vec<&'s [String; 2]>, String> {
+        let pairs = self.rows()?.iter().map(|row| row.as_slice().try_into());
+        let pairs: Result<_, _> = pairs.collect();
+        pairs.map_err(|_: TryFromSliceError| format!("expected two columns: {first} and its value"))
     }
 
     fn named(&self, name: &str) -> Option<&'s str> {
@@ -109,9 +157,15 @@ impl<'s> Call<'s> {
     }
 }
 
+fn in_docstring(problems: &Problems) -> String {
+    let lines =
+        problems.0.iter().map(|found| format!("line {} of the doc string: {}", found.line, found.message));
+    lines.collect::<Vec<_>>().join("; ")
+}
+
 #[cfg(test)]
 mod tests {
-    use cucumber::gherkin::{LineCol, StepType};
+    use cucumber::gherkin::StepType;
 
     use super::*;
     use crate::steps::catalogue;

@@ -1,62 +1,53 @@
 //! Then: the result of the last command.
 
-use cucumber::gherkin::Step;
-use cucumber::then;
-
+use super::definition::{Definition, then};
 use crate::plan::{CommandCheck, ExpectedState, TextMatch};
-use crate::steps::phrase::{Timing, docstring, output_match};
-use crate::steps::world::{ClusterWorld, StepError};
+use crate::steps::phrase::{output_match, whole};
 
-/// The output of the last command: the whole text, a pattern, or a part.
-///
-/// ```gherkin
-/// Then it prints "Requested update to 4.14.8"
-/// ```
-#[then(regex = r#"^it (prints|warns) ((?:a text with )?"[^"]*(?:"[^"]*)*"|/.+/)$"#)]
-async fn command_prints(
-    world: &mut ClusterWorld,
-    how: String,
-    text: String,
-    step: &Step,
-) -> Result<(), StepError> {
-    let text = output_match(&text)?;
-    let check = if how == "prints" { CommandCheck::Prints(text) } else { CommandCheck::Warns(text) };
-    command(world, check, step).await
+pub(in crate::steps) const STEPS: &[Definition] = &[
+    then(
+        r#"it (prints|warns) ((?:a text with )?"[^"]*(?:"[^"]*)*"|/.+/)"#,
+        "The output of the last command: the whole text, a pattern, or a part.",
+        &[r#"it prints "Requested update to 4.14.8""#],
+        |_, call| {
+            let [how, text] = call.values();
+            output(&how, output_match(&text)?)
+        },
+    ),
+    then(
+        r"it (prints|warns):",
+        "The output of the last command equals the doc string.",
+        &["it warns:"],
+        |_, call| {
+            let [how] = call.values();
+            output(&how, TextMatch::Equals(call.docstring()?.trim_end().to_owned()))
+        },
+    ),
+    then(
+        r#"it is refused with ((?:a text with )?"[^"]*(?:"[^"]*)*"|/.+/)"#,
+        "The error message of the last command, or of the last request that was tried.",
+        &[r#"it is refused with a text with "is not one of the possible targets""#],
+        |_, call| {
+            let [text] = call.values();
+            command(CommandCheck::Refused(output_match(&text)?))
+        },
+    ),
+    then(
+        r"it exits with code (\d+)",
+        "The exit code of the last command.",
+        &["it exits with code 1"],
+        |_, call| {
+            let [code] = call.values();
+            command(CommandCheck::Code(whole(&code)?))
+        },
+    ),
+];
+
+fn command(check: CommandCheck) -> Result<ExpectedState, String> {
+    Ok(ExpectedState::Command(vec![check]))
 }
 
-/// The output of the last command equals the doc string.
-///
-/// ```gherkin
-/// Then it warns:
-/// ```
-#[then(regex = r"^it (prints|warns):$")]
-async fn command_prints_lines(world: &mut ClusterWorld, how: String, step: &Step) -> Result<(), StepError> {
-    let text = docstring(step.docstring.as_ref())?;
-    let text = TextMatch::Equals(text.trim_end().to_owned());
-    let check = if how == "prints" { CommandCheck::Prints(text) } else { CommandCheck::Warns(text) };
-    command(world, check, step).await
-}
-
-/// The error message of the last command, or of the last request that was tried.
-///
-/// ```gherkin
-/// Then it is refused with a text with "is not one of the possible targets"
-/// ```
-#[then(regex = r#"^it is refused with ((?:a text with )?"[^"]*(?:"[^"]*)*"|/.+/)$"#)]
-async fn command_refused(world: &mut ClusterWorld, text: String, step: &Step) -> Result<(), StepError> {
-    command(world, CommandCheck::Refused(output_match(&text)?), step).await
-}
-
-/// The exit code of the last command.
-///
-/// ```gherkin
-/// Then it exits with code 1
-/// ```
-#[then(regex = r"^it exits with code (\d+)$")]
-async fn command_exits(world: &mut ClusterWorld, code: u8, step: &Step) -> Result<(), StepError> {
-    command(world, CommandCheck::Code(code), step).await
-}
-
-async fn command(world: &mut ClusterWorld, check: CommandCheck, step: &Step) -> Result<(), StepError> {
-    world.expect(&step.value, Timing::default().expectation(ExpectedState::Command(vec![check]))?).await
+/// Returns the check of what a command `prints` or `warns`.
+fn output(how: &str, text: TextMatch) -> Result<ExpectedState, String> {
+    command(if how == "prints" { CommandCheck::Prints(text) } else { CommandCheck::Warns(text) })
 }

@@ -57,14 +57,16 @@ impl Definition {
     }
 
     /// Returns the pattern of the whole text.
-    ///
-    /// # Errors
-    /// The pattern is invalid; a test compiles all of them.
-    pub(in crate::steps) fn regex(&self) -> Result<Regex, regex::Error> {
-        let pattern = self.pattern.replace("{word}", &format!("({})", (self.words)().join("|")));
-        let pattern = PARTS.iter().fold(pattern, |pattern, (name, part)| pattern.replace(name, part));
-        Regex::new(&format!("^{pattern}$"))
+    pub(in crate::steps) fn regex(&self) -> Regex {
+        regex(&self.pattern.replace("{word}", &format!("({})", (self.words)().join("|"))))
     }
+}
+
+/// Returns the expression for the whole text of a pattern with [`PARTS`].
+#[expect(clippy::expect_used, reason = "constant patterns, which a test compiles")]
+pub(in crate::steps) fn regex(pattern: &str) -> Regex {
+    let pattern = PARTS.iter().fold(pattern.to_owned(), |pattern, (name, part)| pattern.replace(name, part));
+    Regex::new(&format!("^{pattern}$")).expect("pattern")
 }
 
 /// Returns a step that changes the plan of the cluster.
@@ -106,6 +108,11 @@ pub(super) const fn step(
     make: Make,
 ) -> Definition {
     Definition { keyword, pattern, words: Vec::new, text, examples, make }
+}
+
+/// Returns a step of a plan without a place.
+pub(super) fn planned(text: &str, step: Step) -> PlannedStep {
+    PlannedStep { line: 0, column: 0, text: text.to_owned(), step }
 }
 
 /// The words that a pattern accepts in one place, and their meanings.

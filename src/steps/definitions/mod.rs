@@ -1,23 +1,24 @@
-//! The Gherkin steps, a table for each topic.
+//! The Gherkin steps: tables of patterns, and of the functions that make steps of a plan of what they match.
 
-pub(super) mod aliases;
+mod aliases;
 mod call;
-pub(super) mod changes;
-pub(super) mod commands;
+mod changes;
+mod commands;
 mod definition;
-pub(super) mod faults;
-pub(super) mod given;
-pub(super) mod history_steps;
-pub(super) mod insights;
-pub(super) mod projects;
-pub(super) mod registry_faults;
-pub(super) mod test_data;
-pub(super) mod then;
-pub(super) mod update_service;
-pub(super) mod watch_faults;
-pub(super) mod when;
+mod faults;
+mod given;
+mod history_steps;
+mod insights;
+mod projects;
+mod registry_faults;
+mod test_data;
+mod then;
+mod update_service;
+mod watch_faults;
+mod when;
 
-use cucumber::World as _;
+use std::sync::LazyLock;
+
 use cucumber::gherkin;
 use cucumber::step::{Collection, Context};
 use futures::FutureExt as _;
@@ -28,20 +29,47 @@ use super::world::{ClusterWorld, StepError};
 use crate::plan::{Expectation, Step};
 
 pub(super) use call::Call;
-pub(super) use definition::{Definition, Make};
+pub(super) use definition::{Definition, Make, regex};
+
+/// The steps of each topic, by its title.
+pub(super) const TOPICS: [(&str, &[Definition]); 14] = [
+    ("Given: the initial cluster and its releases.", given::STEPS),
+    ("Given: the answers of the update service.", update_service::STEPS),
+    ("When: actions of an administrator, and the passing of time.", when::STEPS),
+    ("When: labels, annotations and patches of objects.", changes::STEPS),
+    ("When: faults of operators, nodes, pods and the API server, and their recovery.", faults::STEPS),
+    (
+        "When: faults of releases in the registry, of webhooks and of CustomResourceDefinitions.",
+        registry_faults::STEPS,
+    ),
+    ("When: faults of what clients see on their watches.", watch_faults::STEPS),
+    ("Then: the state of objects now, within a time, or throughout a time.", then::STEPS),
+    ("Then: the history since the start of the run", history_steps::STEPS),
+    ("Then: published insights, and the output of `oc adm upgrade status`.", insights::STEPS),
+    ("Then: the result of the last command.", commands::STEPS),
+    ("Given, When or Then: the steps of verification-tests", aliases::STEPS),
+    (
+        "Given, When or Then: the steps of verification-tests about users, projects and clipboards",
+        projects::STEPS,
+    ),
+    ("Given, When or Then: the steps of verification-tests about test data and pods", test_data::STEPS),
+];
 
 /// Returns all steps, as cucumber runs them.
-pub(super) fn collection() -> Collection<ClusterWorld> {
-    let steps = catalogue::topics().iter().flat_map(|topic| &topic.steps).filter(|step| step.make.is_some());
-    steps.fold(ClusterWorld::collection(), |all, step| match step.keyword {
-        "Given" => all.given(None, step.pattern.clone(), perform),
-        "When" => all.when(None, step.pattern.clone(), perform),
-        _ => all.then(None, step.pattern.clone(), perform),
-    })
+pub(super) fn collection() -> &'static Collection<ClusterWorld> {
+    static STEPS: LazyLock<Collection<ClusterWorld>> = LazyLock::new(|| {
+        let steps = catalogue::topics().iter().flat_map(|topic| &topic.steps);
+        steps.fold(Collection::new(), |all, step| match step.keyword {
+            "Given" => all.given(None, step.pattern.clone(), run_or_panic),
+            "When" => all.when(None, step.pattern.clone(), run_or_panic),
+            _ => all.then(None, step.pattern.clone(), run_or_panic),
+        })
+    });
+    &STEPS
 }
 
-/// Runs a step of a feature. An error becomes a panic, which is how cucumber takes it.
-fn perform(world: &mut ClusterWorld, context: Context) -> LocalBoxFuture<'_, ()> {
+/// Runs a step for cucumber, to which a panic is an error.
+fn run_or_panic(world: &mut ClusterWorld, context: Context) -> LocalBoxFuture<'_, ()> {
     async move {
         if let Err(error) = run(world, &context.step).await {
             panic!("{error}");
@@ -50,24 +78,26 @@ fn perform(world: &mut ClusterWorld, context: Context) -> LocalBoxFuture<'_, ()>
     .boxed_local()
 }
 
-async fn run(world: &mut ClusterWorld, step: &gherkin::Step) -> Result<(), StepError> {
+/// Runs a step of a feature. Ignores a step that no pattern matches.
+pub(super) async fn run(world: &mut ClusterWorld, step: &gherkin::Step) -> Result<(), StepError> {
     let Some((make, call)) = catalogue::call(step) else { return Ok(()) };
     let planned = match make {
-        Make::Setting(set) => return Ok(set(world, &call)?),
-        Make::Step(make) => make(world, &call)?,
-        Make::State(make) => {
-            let what = make(world, &call)?;
-            Step::Expect(Expectation { what, when: call.expected_time()? })
+        Make::Setting(set) => {
+            set(world, &call)?;
+            Vec::new()
         }
-        Make::Steps(make) => {
-            for planned in make(world, &call)? {
-                world.run_step(&planned.text, planned.step).await?;
-            }
-            return Ok(());
+        Make::Step(make) => vec![call.planned(make(world, &call)?)],
+        Make::State(state) => {
+            let what = state(world, &call)?;
+            vec![call.planned(Step::Expect(Expectation { what, when: call.expected_time()? }))]
         }
+        Make::Steps(make) => make(world, &call)?,
     };
     if let Some(moment) = call.moment()? {
         world.wait_until(moment).await?;
     }
-    world.run_one_step(&step.value, planned).await
+    for planned in planned {
+        world.run_step(&planned.text, planned.step).await?;
+    }
+    Ok(())
 }

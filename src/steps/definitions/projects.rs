@@ -2,126 +2,117 @@
 
 use std::sync::LazyLock;
 
-use cucumber::gherkin::Step;
-use cucumber::{given, when};
+use cucumber::gherkin::StepType;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::aliases::{PROJECT, filled, rows};
-use super::test_data::{file_text, objects};
-use crate::plan::{self, Action, Keep, ValueSource, path};
-use crate::steps::world::{ClusterWorld, StepError};
+use super::Call;
+use super::aliases::{PROJECT, filled};
+use super::definition::{Definition, Make, given, planned, step, when};
+use super::test_data::{apply_all, file_text, objects};
+use crate::plan::{Action, Keep, PlannedStep, Step, ValueSource, path};
+use crate::steps::world::ClusterWorld;
 
-/// Has no effect: all steps run as the cluster administrator.
-///
-/// ```gherkin
-/// Given I switch to the first user
-/// ```
-#[given(regex = r"^I switch to (?:the )?(?:first|second|third|fourth) user$")]
-fn user(_: &mut ClusterWorld) {}
-
-/// Creates a project named `project`, and uses it in the steps that follow.
-///
-/// ```gherkin
-/// Given I have a project
-/// ```
-#[given(regex = r"^I have a project$")]
-async fn project(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
-    create_project(world, step, "project", &json!({})).await
-}
-
-/// Creates a project, and uses it in the steps that follow. In the table, `project_name` is required;
-/// `description` and `display_name` become annotations.
-///
-/// ```gherkin
-/// When I run the :new_project client command with:
-/// ```
-#[when(regex = r"^I run the :new_project (?:admin |client )?command with:$")]
-async fn new_project(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
-    let (mut name, mut annotations) = (String::new(), json!({}));
-    for row in rows(step)? {
-        let [flag, value] = row.as_slice() else {
-            return Err(StepError::Usage("expected two columns: a flag and its value".to_owned()));
-        };
-        let value = filled(value);
-        match flag.as_str() {
-            "project_name" => name = value,
-            "description" => annotations["openshift.io/description"] = json!(value),
-            "display_name" => annotations["openshift.io/display-name"] = json!(value),
-            other => {
-                return Err(StepError::Usage(format!(
-                    "unknown flag `{other}`: expected one of project_name, description, display_name"
-                )));
+pub(in crate::steps) const STEPS: &[Definition] = &[
+    given(
+        r"I switch to (?:the )?(?:first|second|third|fourth) user",
+        "Has no effect: all steps run as the cluster administrator.",
+        &["I switch to the first user"],
+        |_, _| Ok(()),
+    ),
+    step(
+        StepType::Given,
+        r"I have a project",
+        "Creates a project named `project`, and uses it in the steps that follow.",
+        &["I have a project"],
+        Make::Steps(|world, call| create_project(world, call, "project", &json!({}))),
+    ),
+    step(
+        StepType::When,
+        r"I run the :new_project (?:admin |client )?command with:",
+        "Creates a project, and uses it in the steps that follow. In the table, `project_name` is \
+         required; `description` and `display_name` become annotations.",
+        &["I run the :new_project client command with:"],
+        Make::Steps(|world, call| {
+            let (mut name, mut annotations) = (String::new(), json!({}));
+            for [flag, value] in call.pairs("a flag")? {
+                let value = filled(value);
+                match flag.as_str() {
+                    "project_name" => name = value,
+                    "description" => annotations["openshift.io/description"] = json!(value),
+                    "display_name" => annotations["openshift.io/display-name"] = json!(value),
+                    other => {
+                        return Err(format!(
+                            "unknown flag `{other}`: expected one of project_name, description, display_name"
+                        ));
+                    }
+                }
             }
-        }
-    }
-    if name.is_empty() {
-        return Err(StepError::Usage("expected a row with `project_name`".to_owned()));
-    }
-    create_project(world, step, &name, &annotations).await
-}
+            if name.is_empty() {
+                return Err("expected a row with `project_name`".to_owned());
+            }
+            create_project(world, call, &name, &annotations)
+        }),
+    ),
+    step(
+        StepType::When,
+        r#"I run oc create(?: as admin)? over (?:ERB )?(?:test file )?"([^"]+)" replacing paths:"#,
+        "Creates or changes the objects of a file, with other values at the paths of the table, and \
+         requires success. The file is one that was obtained before, or one in a folder `testdata`.",
+        &[r#"I run oc create over "pod.yaml" replacing paths:"#],
+        Make::Steps(|world, call| {
+            let [file] = call.values();
+            let mut values = Vec::new();
+            for [place, value] in call.pairs("a path")? {
+                values.push((ruby_path(place)?, filled(value)));
+            }
+            let text = file_text(world, &file)?;
+            let project = world.default_namespace().to_owned();
+            let mut objects = objects(&mut world.kinds, &file, &text, &project)?;
+            for object in &mut objects {
+                values.iter().try_for_each(|(place, value)| set(object, place, value))?;
+            }
+            Ok(apply_all(world, call, objects))
+        }),
+    ),
+    when(
+        r"evaluation of `([^`]+)` is stored in the :(\w+) clipboard",
+        "Keeps a value: the output of the last command, a part of its JSON or YAML, the version of the \
+         cluster, the name of the project, or a text. Later steps of verification-tests refer to it as \
+         `<%= cb.name %>`.",
+        &[
+            "evaluation of `cluster_version('version').version` is stored in the :version clipboard",
+            "evaluation of `@result[:parsed]['status']['desired']['version']` is stored in the :target clipboard",
+            "evaluation of `project.name` is stored in the :here clipboard",
+        ],
+        |_, call| {
+            let [what, name] = call.values();
+            let what = source(&what)?;
+            Ok(Step::Keep(Keep { name, what }))
+        },
+    ),
+];
 
-async fn create_project(
+/// Returns the steps that create a project, which later steps use.
+fn create_project(
     world: &mut ClusterWorld,
-    step: &Step,
+    call: &Call<'_>,
     name: &str,
     annotations: &Value,
-) -> Result<(), StepError> {
+) -> Result<Vec<PlannedStep>, String> {
     let namespace = json!({
         "apiVersion": "v1",
         "kind": "Namespace",
         "metadata": { "name": name, "annotations": annotations },
     });
-    world.act(&step.value, Action::Apply(namespace)).await?;
     let keep = Keep { name: PROJECT.to_owned(), what: ValueSource::Text(name.to_owned()) };
-    world.run_step("the project", plan::Step::Keep(keep)).await?;
     name.clone_into(&mut world.project);
     world.created = true;
-    Ok(())
+    let create = call.planned(Step::Act(Action::Apply(namespace)));
+    Ok(vec![create, planned("the project", Step::Keep(keep))])
 }
 
-/// Creates or changes the objects of a file, with other values at the paths of the table, and requires success.
-/// The file is one that was obtained before, or one in a folder `testdata`.
-///
-/// ```gherkin
-/// When I run oc create over "pod.yaml" replacing paths:
-/// ```
-#[when(regex = r#"^I run oc create(?: as admin)? over (?:ERB )?(?:test file )?"([^"]+)" replacing paths:$"#)]
-async fn create_with(world: &mut ClusterWorld, file: String, step: &Step) -> Result<(), StepError> {
-    let mut values = Vec::new();
-    for row in rows(step)? {
-        let [place, value] = row.as_slice() else {
-            return Err(StepError::Usage("expected two columns: a path and its value".to_owned()));
-        };
-        values.push((ruby_path(place)?, filled(value)));
-    }
-    let text = file_text(world, &file)?;
-    let project = if world.project.is_empty() { "default".to_owned() } else { world.project.clone() };
-    for mut object in objects(&mut world.kinds, &file, &text, &project)? {
-        for (place, value) in &values {
-            set(&mut object, place, value).map_err(StepError::Usage)?;
-        }
-        world.act(&step.value, Action::Apply(object)).await?;
-    }
-    world.created = true;
-    Ok(())
-}
-
-/// Keeps a value: the output of the last command, a part of its JSON or YAML, the version of the cluster, the
-/// name of the project, or a text. Later steps of verification-tests refer to it as `<%= cb.name %>`.
-///
-/// ```gherkin
-/// When evaluation of `cluster_version('version').version` is stored in the :version clipboard
-/// When evaluation of `@result[:parsed]['status']['desired']['version']` is stored in the :target clipboard
-/// When evaluation of `project.name` is stored in the :here clipboard
-/// ```
-#[when(regex = r"^evaluation of `([^`]+)` is stored in the :(\w+) clipboard$")]
-async fn store(world: &mut ClusterWorld, what: String, name: String, step: &Step) -> Result<(), StepError> {
-    let what = source(&what)?;
-    world.run_step(&step.value, plan::Step::Keep(Keep { name, what })).await
-}
-
-fn source(expression: &str) -> Result<ValueSource, StepError> {
+fn source(expression: &str) -> Result<ValueSource, String> {
     let expression = expression.trim();
     let quoted = |mark| expression.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
     if let Some(text) = quoted('"').or_else(|| quoted('\'')) {
@@ -130,7 +121,7 @@ fn source(expression: &str) -> Result<ValueSource, StepError> {
     if let Some(place) = expression.strip_prefix("@result[:parsed]") {
         let parts: Vec<String> = ruby_path(place)?.iter().map(Part::path).collect();
         let field = parts.concat().trim_start_matches('.').to_owned();
-        path::validate(&field).map_err(|error| StepError::Usage(error.to_string()))?;
+        path::validate(&field).map_err(|error| error.to_string())?;
         return Ok(ValueSource::OutputField(field));
     }
     Ok(match expression {
@@ -141,10 +132,10 @@ fn source(expression: &str) -> Result<ValueSource, StepError> {
         }
         number if number.parse::<f64>().is_ok() => ValueSource::Text(number.to_owned()),
         other => {
-            return Err(StepError::Usage(format!(
+            return Err(format!(
                 "cannot evaluate `{other}`: expected `@result[:response]`, `@result[:parsed]['a']['b']`, \
                  `cluster_version('version').version`, `project.name`, or a text in quotes"
-            )));
+            ));
         }
     })
 }
@@ -168,15 +159,15 @@ impl Part {
 }
 
 /// Parses `["metadata"]["name"]` or `['items'][0]`.
-fn ruby_path(text: &str) -> Result<Vec<Part>, StepError> {
+fn ruby_path(text: &str) -> Result<Vec<Part>, String> {
     #[expect(clippy::expect_used, reason = "a constant pattern, which a test compiles")]
     static PART: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r#"^\[(?:["']([^"']+)["']|(\d+))\]"#).expect("pattern"));
     let (mut parts, mut rest) = (Vec::new(), text.trim());
     while !rest.is_empty() {
-        let found = PART.captures(rest).ok_or_else(|| {
-            StepError::Usage(format!("expected a path such as `[\"metadata\"][\"name\"]`, found `{text}`"))
-        })?;
+        let found = PART
+            .captures(rest)
+            .ok_or_else(|| format!("expected a path such as `[\"metadata\"][\"name\"]`, found `{text}`"))?;
         parts.push(match (found.get(1), found.get(2).and_then(|index| index.as_str().parse().ok())) {
             (Some(key), _) => Part::Key(key.as_str().to_owned()),
             (None, index) => Part::Index(index.unwrap_or(usize::MAX)),

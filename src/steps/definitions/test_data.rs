@@ -1,19 +1,18 @@
 //! Given, When or Then: the steps of verification-tests about test data and pods
 
-#![expect(clippy::needless_pass_by_value, reason = "cucumber hands captured texts over as owned strings")]
-
 use std::path::Path;
 
-use cucumber::gherkin::Step;
-use cucumber::{given, then, when};
+use cucumber::gherkin::StepType;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::yaml;
 
-use super::aliases::{filled, rows};
-use crate::plan::{self, Action, CommandCheck, PlannedStep, Retry, Run, TextMatch};
+use super::Call;
+use super::aliases::{command_of, filled};
+use super::definition::{Definition, Make, given, planned, step};
+use crate::plan::{Action, CommandCheck, PlannedStep, Retry, Run, Step, TextMatch};
 use crate::scenario::{self, Kinds};
-use crate::steps::world::{ClusterWorld, StepError};
+use crate::steps::world::ClusterWorld;
 
 /// The time limit for pods.
 const PODS_WAIT: SignedDuration = SignedDuration::from_mins(15);
@@ -24,72 +23,110 @@ const PHASES: [&str; 5] = ["Pending", "Running", "Succeeded", "Failed", "Unknown
 /// The folders that may contain test data, relative to the feature.
 const FOLDERS: [&str; 4] = ["testdata", "../testdata", "../../testdata", "../../../testdata"];
 
-/// Loads a file from the folder `testdata` next to the feature, or next to one of the three folders above it.
-/// Later steps use the last part of its name.
-///
-/// ```gherkin
-/// Given I obtain test data file "networking/list_for_pods.json"
-/// ```
-#[given(regex = r#"^I obtain test data file "([^"]+)"$"#)]
-fn obtain(world: &mut ClusterWorld, path: String) -> Result<(), StepError> {
-    let path = filled(&path);
-    let text = folder_text(world, &path)?;
-    let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = name.unwrap_or(path);
-    world.test_data.insert(name, text);
-    Ok(())
-}
+pub(in crate::steps) const STEPS: &[Definition] = &[
+    given(
+        r#"I obtain test data file "([^"]+)""#,
+        "Loads a file from the folder `testdata` next to the feature, or next to one of the three folders \
+         above it. Later steps use the last part of its name.",
+        &[r#"I obtain test data file "networking/list_for_pods.json""#],
+        |world, call| {
+            let [path] = call.values();
+            let path = filled(&path);
+            let text = folder_text(world, &path)?;
+            let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned());
+            let name = name.unwrap_or(path);
+            world.test_data.insert(name, text);
+            Ok(())
+        },
+    ),
+    step(
+        StepType::When,
+        r"I run the :(?:create|apply) (?:admin |client )?command with:",
+        "Creates or changes the objects of a test data file that was obtained before, and requires \
+         success. In the table, `f` is the file's name, and `n` or `namespace` the default namespace of \
+         the objects.",
+        &["I run the :create client command with:", "I run the :apply client command with:"],
+        Make::Steps(|world, call| {
+            let (mut file, mut project) = (None, world.project.clone());
+            for [flag, value] in call.pairs("a flag")? {
+                match flag.as_str() {
+                    "f" | "filename" => file = Some(filled(value)),
+                    "n" | "namespace" => project = filled(value),
+                    other => {
+                        let known = "f, filename, n, namespace";
+                        return Err(format!("unknown flag `{other}`: expected one of {known}"));
+                    }
+                }
+            }
+            let file = file.ok_or_else(|| "expected a row with `f` and a file".to_owned())?;
+            let text = world.test_data.get(&file).cloned();
+            let text = text.ok_or_else(|| {
+                format!("`{file}` is not loaded: add `Given I obtain test data file \"{file}\"`")
+            })?;
+            let project = if project.is_empty() { "default" } else { &project };
+            let objects = objects(&mut world.kinds, &file, &text, project)?;
+            Ok(apply_all(world, call, objects))
+        }),
+    ),
+    step(
+        StepType::Then,
+        r"status becomes :(pending|running|succeeded|failed|unknown) of( exactly)? (\d+) pods? labeled:",
+        "At least this many pods of the project with all labels of the table reach a status within 15 \
+         minutes; with `exactly`, no more than that.",
+        &["status becomes :running of 3 pods labeled:", "status becomes :running of exactly 1 pods labeled:"],
+        Make::Step(|world, call| {
+            let [status, exactly, count] = call.values();
+            let labels: Vec<&str> = call.rows()?.iter().flatten().map(String::as_str).collect();
+            let words = [
+                "oc",
+                "get",
+                "pods",
+                "--namespace",
+                world.default_namespace(),
+                "--selector",
+                &labels.join(","),
+                "--output",
+                "jsonpath={.items[*].status.phase}",
+            ];
+            let is_wanted = |phase: &&str| phase.eq_ignore_ascii_case(&status);
+            let phase = PHASES.iter().find(|phase| is_wanted(phase)).copied().unwrap_or_default();
+            let others: Vec<&str> = PHASES.iter().filter(|phase| !is_wanted(phase)).copied().collect();
+            let others = format!("(?:(?:{}) ?)*", others.join("|"));
+            let pattern = if exactly.is_empty() {
+                format!(r"/(?:\b{phase}\b.*){{{count}}}/")
+            } else {
+                format!("/^{others}(?:{phase} ?{others}){{{count}}}$/")
+            };
+            let pattern = TextMatch::parse(&pattern)?;
+            let run = Run {
+                command: command_of(world, words)?,
+                checks: vec![CommandCheck::Code(0), CommandCheck::Prints(pattern)],
+            };
+            Ok(Step::Retry(Retry { within: PODS_WAIT, steps: vec![planned("pods", Step::Run(run))] }))
+        }),
+    ),
+];
 
 /// Returns the text of a file that was obtained before, or of one in a folder `testdata`.
-pub(super) fn file_text(world: &ClusterWorld, path: &str) -> Result<String, StepError> {
+pub(super) fn file_text(world: &ClusterWorld, path: &str) -> Result<String, String> {
     world.test_data.get(path).cloned().map_or_else(|| folder_text(world, path), Ok)
 }
 
 /// Returns the text of a file in a folder `testdata`.
-fn folder_text(world: &ClusterWorld, path: &str) -> Result<String, StepError> {
+fn folder_text(world: &ClusterWorld, path: &str) -> Result<String, String> {
     let found = FOLDERS.iter().find_map(|folder| world.feature_file_text(&format!("{folder}/{path}")).ok());
     found.ok_or_else(|| {
-        StepError::Usage(format!(
+        format!(
             "no file `{path}` in a folder `testdata` next to the feature or above it; above the folders of the command line it \
              needs `--allow-folder DIR`"
-        ))
+        )
     })
 }
 
-/// Creates or changes the objects of a test data file that was obtained before, and requires success. In the
-/// table, `f` is the file's name, and `n` or `namespace` the default namespace of the objects.
-///
-/// ```gherkin
-/// When I run the :create client command with:
-/// When I run the :apply client command with:
-/// ```
-#[when(regex = r"^I run the :(?:create|apply) (?:admin |client )?command with:$")]
-async fn create(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
-    let (mut file, mut project) = (None, world.project.clone());
-    for row in rows(step)? {
-        let [flag, value] = row.as_slice() else {
-            return Err(StepError::Usage("expected two columns: a flag and its value".to_owned()));
-        };
-        match flag.as_str() {
-            "f" | "filename" => file = Some(filled(value)),
-            "n" | "namespace" => project = filled(value),
-            other => {
-                let known = "f, filename, n, namespace";
-                return Err(StepError::Usage(format!("unknown flag `{other}`: expected one of {known}")));
-            }
-        }
-    }
-    let file = file.ok_or_else(|| StepError::Usage("expected a row with `f` and a file".to_owned()))?;
-    let text = world.test_data.get(&file).cloned();
-    let text = text.ok_or_else(|| {
-        StepError::Usage(format!("`{file}` is not loaded: add `Given I obtain test data file \"{file}\"`"))
-    })?;
-    let project = if project.is_empty() { "default" } else { &project };
-    for object in objects(&mut world.kinds, &file, &text, project)? {
-        world.act(&step.value, Action::Apply(object)).await?;
-    }
+/// Returns the steps that create or change objects.
+pub(super) fn apply_all(world: &mut ClusterWorld, call: &Call<'_>, objects: Vec<Value>) -> Vec<PlannedStep> {
     world.created = true;
-    Ok(())
+    objects.into_iter().map(|object| call.planned(Step::Act(Action::Apply(object)))).collect()
 }
 
 /// Returns the objects of a YAML or JSON file with any number of documents or lists; `project` is their
@@ -99,9 +136,8 @@ pub(super) fn objects(
     file: &str,
     text: &str,
     project: &str,
-) -> Result<Vec<Value>, StepError> {
-    let documents: Vec<Value> =
-        yaml::from_str_multi(text).map_err(|error| StepError::Usage(format!("{file}:{error}")))?;
+) -> Result<Vec<Value>, String> {
+    let documents: Vec<Value> = yaml::from_str_multi(text).map_err(|error| format!("{file}:{error}"))?;
     let documents = documents.into_iter().filter(|document| !document.is_null());
     let listed = documents.flat_map(|document| match document["items"].as_array() {
         Some(items) => items.clone(),
@@ -115,59 +151,10 @@ pub(super) fn objects(
             }
             scenario::object(kinds, &object.to_string()).map_err(|problems| {
                 let messages: Vec<String> = problems.0.into_iter().map(|problem| problem.message).collect();
-                StepError::Usage(format!("{file}: {}", messages.join("; ")))
+                format!("{file}: {}", messages.join("; "))
             })
         })
         .collect()
-}
-
-/// At least this many pods of the project with all labels of the table reach a status within 15 minutes; with
-/// `exactly`, no more than that.
-///
-/// ```gherkin
-/// Then status becomes :running of 3 pods labeled:
-/// Then status becomes :running of exactly 1 pods labeled:
-/// ```
-#[then(
-    regex = r"^status becomes :(pending|running|succeeded|failed|unknown) of( exactly)? (\d+) pods? labeled:$"
-)]
-async fn pods_become(
-    world: &mut ClusterWorld,
-    status: String,
-    exactly: String,
-    count: u32,
-    step: &Step,
-) -> Result<(), StepError> {
-    let labels: Vec<&str> = rows(step)?.iter().flatten().map(String::as_str).collect();
-    let project = if world.project.is_empty() { "default" } else { &world.project };
-    let words = [
-        "oc",
-        "get",
-        "pods",
-        "--namespace",
-        project,
-        "--selector",
-        &labels.join(","),
-        "--output",
-        "jsonpath={.items[*].status.phase}",
-    ];
-    let line = shlex::try_join(words).map_err(|error| StepError::Usage(error.to_string()))?;
-    let is_wanted = |phase: &&str| phase.eq_ignore_ascii_case(&status);
-    let phase = PHASES.iter().find(|phase| is_wanted(phase)).copied().unwrap_or_default();
-    let others: Vec<&str> = PHASES.iter().filter(|phase| !is_wanted(phase)).copied().collect();
-    let others = format!("(?:(?:{}) ?)*", others.join("|"));
-    let pattern = if exactly.is_empty() {
-        format!(r"/(?:\b{phase}\b.*){{{count}}}/")
-    } else {
-        format!("/^{others}(?:{phase} ?{others}){{{count}}}$/")
-    };
-    let pattern = TextMatch::parse(&pattern).map_err(StepError::Usage)?;
-    let run = Run {
-        command: world.command_line(&line)?,
-        checks: vec![CommandCheck::Code(0), CommandCheck::Prints(pattern)],
-    };
-    let steps = vec![PlannedStep { line: 0, column: 0, text: "pods".to_owned(), step: plan::Step::Run(run) }];
-    world.run_step(&step.value, plan::Step::Retry(Retry { within: PODS_WAIT, steps })).await
 }
 
 #[cfg(test)]
@@ -191,7 +178,7 @@ mod tests {
 
     #[test]
     fn reports_invalid_objects_with_the_file_name() {
-        let error = |text: &str| objects(&mut Kinds::default(), "f.yaml", text, "p").unwrap_err().to_string();
+        let error = |text: &str| objects(&mut Kinds::default(), "f.yaml", text, "p").unwrap_err();
         assert!(error("a: [").starts_with("f.yaml:"), "{}", error("a: ["));
         let unknown = error("{apiVersion: v1, kind: Configmap, metadata: {name: a}}");
         assert!(

@@ -1,7 +1,5 @@
 //! When: actions of an administrator, and the passing of time.
 
-use cucumber::gherkin::Step;
-use cucumber::when;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, NODES};
@@ -9,244 +7,225 @@ use windtunnel_core::{Propagation, Resource};
 use windtunnel_openshift::mco;
 use windtunnel_update_status::status::Details;
 
+use super::definition::{Definition, when};
 use super::given::known;
 use crate::plan::{
-    self, Action, Attempt, CommandCheck, Expectation, ExpectedState, ExpectedTime, FEATURE_SETS, Keep, Run,
-    StatusMatch, Target, TextMatch, ValueSource,
+    Action, Attempt, CommandCheck, Expectation, ExpectedState, ExpectedTime, FEATURE_SETS, Keep, Run,
+    StatusMatch, Step, Target, TextMatch, ValueSource,
 };
-use crate::steps::phrase::{self, docstring_object, duration, object, one_object};
-use crate::steps::world::{ClusterWorld, StepError};
+use crate::steps::phrase::{self, duration, object, one_object};
 
 /// The time limit for a share of the operators.
 const REACHES: SignedDuration = SignedDuration::from_hours(3);
 
-/// Runs an `oc` command as an administrator. Environment variables may precede it, as in a shell, and
-/// `$(image 4.14.8)` is the image of a release. The command must succeed, unless the steps that follow expect
-/// a rejection.
-///
-/// ```gherkin
-/// When I run "oc adm upgrade --to-latest"
-/// ```
-#[when(regex = r#"^(?:at \d+ \w+ )?I run "(.+)"$"#)]
-async fn run(world: &mut ClusterWorld, line: String, step: &Step) -> Result<(), StepError> {
-    let command = world.command_line(&line)?;
-    let checks = if world.is_refused_next() { Vec::new() } else { vec![CommandCheck::Code(0)] };
-    world.run_step(&step.value, plan::Step::Run(Run { command, checks })).await
-}
-
-/// Requests an update to a release, without the checks of the client (`by force`: also without those of the
-/// operator).
-/// Also: I upgrade to 4.14.8; I upgrade the cluster; the cluster is upgraded
-///
-/// ```gherkin
-/// When I update to 4.14.8
-/// ```
-#[when(regex = r"^(?:at \d+ \w+ )?I update to (\d+\.\d+\.\S+)( by force)?$")]
-async fn update(
-    world: &mut ClusterWorld,
-    version: String,
-    force: String,
-    step: &Step,
-) -> Result<(), StepError> {
-    let version = version
-        .parse()
-        .map_err(|_| StepError::Usage(format!("expected a version such as 4.14.8, found `{version}`")))?;
-    let action = Action::Update { to: Target::Version(version), force: !force.is_empty() };
-    world.act(&step.value, action).await
-}
-
-/// Requests an update to an image, without the checks of the client (`by force`: also without those of the
-/// operator).
-///
-/// ```gherkin
-/// When I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0" by force
-/// ```
-#[when(regex = r#"^(?:at \d+ \w+ )?I update to image "([^"]+)"( by force)?$"#)]
-async fn update_image(
-    world: &mut ClusterWorld,
-    image: String,
-    force: String,
-    step: &Step,
-) -> Result<(), StepError> {
-    let action = Action::Update { to: Target::Image(image), force: !force.is_empty() };
-    world.act(&step.value, action).await
-}
-
-/// Requests the previous release, as `oc adm upgrade rollback` does.
-/// Also: I downgrade the cluster; I go back to 4.14.3; the update is rolled back
-///
-/// ```gherkin
-/// When I roll back
-/// ```
-#[when(regex = r"^(?:at \d+ \w+ )?I roll back$")]
-async fn roll_back(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
-    let command = world.command_line("OC_ENABLE_CMD_UPGRADE_ROLLBACK=true oc adm upgrade rollback")?;
-    let checks = vec![CommandCheck::Code(0)];
-    world.run_step(&step.value, plan::Step::Run(Run { command, checks })).await
-}
-
-/// Lets time pass until this share of operators is updated, by the `Completion` of `oc adm upgrade status`;
-/// at most 3 hours.
-/// Also: 45% of the update is done; the update is at 45%
-///
-/// ```gherkin
-/// When the update reaches 45% of operators
-/// ```
-#[when(regex = r"^(?:at \d+ \w+ )?the update reaches (\d+)% of operators$")]
-async fn update_reaches(world: &mut ClusterWorld, percent: u32, step: &Step) -> Result<(), StepError> {
-    if percent > 100 {
-        return Err(StepError::Usage(format!("expected up to 100%, found {percent}%")));
-    }
-    let enough: Vec<String> = (percent..=100).map(|percent| percent.to_string()).collect();
-    let pattern = format!("/Completion: +({})% /", enough.join("|"));
-    let has = vec![TextMatch::parse(&pattern).map_err(StepError::Usage)?];
-    let what = ExpectedState::Status(StatusMatch { details: Details::None, has, snapshot: None });
-    world.expect(&step.value, Expectation { what, when: ExpectedTime::Within(REACHES) }).await
-}
-
-/// Withdraws the update request.
-///
-/// ```gherkin
-/// When I clear the update request
-/// ```
-#[when(regex = r"^(?:at \d+ \w+ )?I clear the update request$")]
-async fn clear(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
-    world.act(&step.value, Action::ClearUpdate).await
-}
-
-/// Creates the ConfigMap that makes the update status controller publish insights.
-///
-/// ```gherkin
-/// When I ask for published insights
-/// ```
-#[when(regex = r"^(?:at \d+ \w+ )?I ask for published insights$")]
-async fn publish_insights(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
-    world.act(&step.value, Action::PublishInsights).await
-}
-
-/// Switches the cluster to another feature set. All nodes reboot for it, which takes about 13 minutes. After a
-/// quick switch they do not: their kubelets get the gates with the next release.
-///
-/// ```gherkin
-/// When I switch to the feature set "DevPreviewNoUpgrade"
-/// When I switch quickly to the feature set "DevPreviewNoUpgrade"
-/// ```
-#[when(regex = r#"^(?:at \d+ \w+ )?I switch( quickly)? to the feature set "([^"]+)"$"#)]
-async fn feature_set(
-    world: &mut ClusterWorld,
-    quickly: String,
-    name: String,
-    step: &Step,
-) -> Result<(), StepError> {
-    known(&name, FEATURE_SETS.iter().copied(), "feature set")?;
-    let object = mco::feature_set_switch(&name, !quickly.is_empty());
-    world.act(&step.value, Action::Apply(object)).await
-}
-
-/// Creates or changes an object, as YAML in the doc string.
-///
-/// ```gherkin
-/// When I apply this object:
-/// ```
-#[when(regex = r"^(?:at \d+ \w+ )?I apply this object:$")]
-async fn apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
-    let object = docstring_object(&mut world.kinds, step.docstring.as_ref())?;
-    world.act(&step.value, Action::Apply(object)).await
-}
-
-/// Tries to create or change an object, as YAML in the doc string, and requires that the API server rejects
-/// it. The steps that follow can check the message.
-///
-/// ```gherkin
-/// When I try to apply this object:
-/// ```
-#[when(regex = r"^(?:at \d+ \w+ )?I try to apply this object:$")]
-async fn try_to_apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
-    let action = Action::Apply(docstring_object(&mut world.kinds, step.docstring.as_ref())?);
-    world.run_step(&step.value, plan::Step::Try(Attempt { action, refused: Vec::new() })).await
-}
-
-/// Deletes an object and its dependents (`with cascade foreground`: dependents first; `with cascade orphan`:
-/// dependents stay).
-///
-/// ```gherkin
-/// When I delete ConfigMap/openshift-config/admin-acks
-/// When I delete Deployment/default/web with cascade foreground
-/// ```
-#[when(regex = r"^(?:at \d+ \w+ )?I delete (\S+/\S+?)(?: with cascade (background|foreground|orphan))?$")]
-async fn delete(
-    world: &mut ClusterWorld,
-    name: String,
-    cascade: String,
-    step: &Step,
-) -> Result<(), StepError> {
-    let object = one_object(&world.kinds, &name)?;
-    world.act(&step.value, Action::Delete { object, cascade: Propagation::named(&cascade) }).await
-}
-
-/// Tries to delete an object, and requires that the API server rejects it. The steps that follow can check
-/// the message.
-///
-/// ```gherkin
-/// When I try to delete ClusterVersion/version
-/// ```
-#[when(regex = r"^(?:at \d+ \w+ )?I try to delete (\S+/\S+)$")]
-async fn try_to_delete(world: &mut ClusterWorld, name: String, step: &Step) -> Result<(), StepError> {
-    let action = Action::Delete { object: one_object(&world.kinds, &name)?, cascade: None };
-    world.run_step(&step.value, plan::Step::Try(Attempt { action, refused: Vec::new() })).await
-}
-
-/// Pauses or unpauses a MachineConfigPool.
-/// Also: pool worker is paused; pool worker is unpaused
-///
-/// ```gherkin
-/// When I pause pool worker
-/// ```
-#[when(regex = r"^(?:at \d+ \w+ )?I (pause|unpause) pool (\S+)$")]
-async fn pause(world: &mut ClusterWorld, how: String, pool: String, step: &Step) -> Result<(), StepError> {
-    let spec = json!({ "paused": how == "pause" });
-    world.act(&step.value, Action::Apply(spec_of(&MACHINE_CONFIG_POOLS, &pool, &spec))).await
-}
-
-/// Sets `maxUnavailable` of a MachineConfigPool to a number or a percentage.
-///
-/// ```gherkin
-/// When I let 2 of the nodes of pool worker be unavailable
-/// ```
-#[when(regex = r"^(?:at \d+ \w+ )?I let (\d+%?) of the nodes of pool (\S+) be unavailable$")]
-async fn max_unavailable(
-    world: &mut ClusterWorld,
-    number: String,
-    pool: String,
-    step: &Step,
-) -> Result<(), StepError> {
-    let number = number.parse::<u32>().map_or_else(|_| json!(number), |number| json!(number));
-    let spec = json!({ "maxUnavailable": number });
-    world.act(&step.value, Action::Apply(spec_of(&MACHINE_CONFIG_POOLS, &pool, &spec))).await
-}
-
-/// Cordons or uncordons a node.
-///
-/// ```gherkin
-/// When I cordon node worker-0
-/// ```
-#[when(regex = r"^(?:at \d+ \w+ )?I (cordon|uncordon) node (\S+)$")]
-async fn cordon(world: &mut ClusterWorld, how: String, node: String, step: &Step) -> Result<(), StepError> {
-    let spec = json!({ "unschedulable": how == "cordon" });
-    world.act(&step.value, Action::Apply(spec_of(&NODES, &node, &spec))).await
-}
-
-/// Adds a machine, which becomes a worker node of this name after its start, optionally with labels.
-///
-/// ```gherkin
-/// When machine worker-3 joins
-/// When machine worker-3 joins with "topology.kubernetes.io/zone=a"
-/// ```
-#[when(regex = r#"^(?:at \d+ \w+ )?machine (\S+) joins(?: with "([^"]*)")?$"#)]
-async fn join(world: &mut ClusterWorld, node: String, labels: String, step: &Step) -> Result<(), StepError> {
-    let labels = phrase::labels(&labels)?;
-    world.act(&step.value, Action::Join { node, labels }).await
-}
+pub(in crate::steps) const STEPS: &[Definition] = &[
+    when(
+        r#"{at}I run "(.+)""#,
+        "Runs an `oc` command as an administrator. Environment variables may precede it, as in a shell, \
+         and `$(image 4.14.8)` is the image of a release. The command must succeed, unless the steps that \
+         follow expect a rejection.",
+        &[r#"I run "oc adm upgrade --to-latest""#],
+        |world, call| {
+            let [line] = call.values();
+            let command = world.command_line(&line)?;
+            let checks = if world.is_refused_next() { Vec::new() } else { vec![CommandCheck::Code(0)] };
+            Ok(Step::Run(Run { command, checks }))
+        },
+    ),
+    when(
+        r"{at}I update to (\d+\.\d+\.\S+)( by force)?",
+        "Requests an update to a release, without the checks of the client (`by force`: also without \
+         those of the operator).",
+        &["I update to 4.14.8"],
+        |_, call| {
+            let [version, force] = call.values();
+            let to = Target::Version(phrase::version(&version)?);
+            Ok(Step::Act(Action::Update { to, force: !force.is_empty() }))
+        },
+    ),
+    when(
+        r#"{at}I update to image "([^"]+)"( by force)?"#,
+        "Requests an update to an image, without the checks of the client (`by force`: also without those \
+         of the operator).",
+        &[r#"I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0" by force"#],
+        |_, call| {
+            let [image, force] = call.values();
+            Ok(Step::Act(Action::Update { to: Target::Image(image), force: !force.is_empty() }))
+        },
+    ),
+    when(
+        r"{at}I roll back",
+        "Requests the previous release, as `oc adm upgrade rollback` does.",
+        &["I roll back"],
+        |world, _| {
+            let command =
+                world.command_line("OC_ENABLE_CMD_UPGRADE_ROLLBACK=true oc adm upgrade rollback")?;
+            let checks = vec![CommandCheck::Code(0)];
+            Ok(Step::Run(Run { command, checks }))
+        },
+    ),
+    when(
+        r"{at}the update reaches (\d+)% of operators",
+        "Lets time pass until this share of operators is updated, by the `Completion` of `oc adm upgrade \
+         status`; at most 3 hours.",
+        &["the update reaches 45% of operators"],
+        |_, call| {
+            let [percent] = call.values();
+            let least = percent.parse::<u32>().ok().filter(|least| *least <= 100);
+            let least = least.ok_or_else(|| format!("expected up to 100%, found {percent}%"))?;
+            let enough: Vec<String> = (least..=100).map(|percent| percent.to_string()).collect();
+            let pattern = format!("/Completion: +({})% /", enough.join("|"));
+            let has = vec![TextMatch::parse(&pattern)?];
+            let what = ExpectedState::Status(StatusMatch { details: Details::None, has, snapshot: None });
+            Ok(Step::Expect(Expectation { what, when: ExpectedTime::Within(REACHES) }))
+        },
+    ),
+    when(
+        r"{at}I clear the update request",
+        "Withdraws the update request.",
+        &["I clear the update request"],
+        |_, _| Ok(Step::Act(Action::ClearUpdate)),
+    ),
+    when(
+        r"{at}I ask for published insights",
+        "Creates the ConfigMap that makes the update status controller publish insights.",
+        &["I ask for published insights"],
+        |_, _| Ok(Step::Act(Action::PublishInsights)),
+    ),
+    when(
+        r#"{at}I switch( quickly)? to the feature set "([^"]+)""#,
+        "Switches the cluster to another feature set. All nodes reboot for it, which takes about 13 \
+         minutes. After a quick switch they do not: their kubelets get the gates with the next release.",
+        &[
+            r#"I switch to the feature set "DevPreviewNoUpgrade""#,
+            r#"I switch quickly to the feature set "DevPreviewNoUpgrade""#,
+        ],
+        |_, call| {
+            let [quickly, name] = call.values();
+            known(&name, FEATURE_SETS.iter().copied(), "feature set")?;
+            let object = mco::feature_set_switch(&name, !quickly.is_empty());
+            Ok(Step::Act(Action::Apply(object)))
+        },
+    ),
+    when(
+        r"{at}I apply this object:",
+        "Creates or changes an object, as YAML in the doc string.",
+        &["I apply this object:"],
+        |world, call| Ok(Step::Act(Action::Apply(call.object(&mut world.kinds)?))),
+    ),
+    when(
+        r"{at}I try to apply this object:",
+        "Tries to create or change an object, as YAML in the doc string, and requires that the API server \
+         rejects it. The steps that follow can check the message.",
+        &["I try to apply this object:"],
+        |world, call| {
+            let action = Action::Apply(call.object(&mut world.kinds)?);
+            Ok(Step::Try(Attempt { action, refused: Vec::new() }))
+        },
+    ),
+    when(
+        r"{at}I delete (\S+/\S+?)(?: with cascade (background|foreground|orphan))?",
+        "Deletes an object and its dependents (`with cascade foreground`: dependents first; `with cascade \
+         orphan`: dependents stay).",
+        &[
+            "I delete ConfigMap/openshift-config/admin-acks",
+            "I delete Deployment/default/web with cascade foreground",
+        ],
+        |world, call| {
+            let [name, cascade] = call.values();
+            let object = one_object(&world.kinds, &name)?;
+            Ok(Step::Act(Action::Delete { object, cascade: Propagation::named(&cascade) }))
+        },
+    ),
+    when(
+        r"{at}I try to delete (\S+/\S+)",
+        "Tries to delete an object, and requires that the API server rejects it. The steps that follow \
+         can check the message.",
+        &["I try to delete ClusterVersion/version"],
+        |world, call| {
+            let [name] = call.values();
+            let action = Action::Delete { object: one_object(&world.kinds, &name)?, cascade: None };
+            Ok(Step::Try(Attempt { action, refused: Vec::new() }))
+        },
+    ),
+    when(
+        r"{at}I (pause|unpause) pool (\S+)",
+        "Pauses or unpauses a MachineConfigPool.",
+        &["I pause pool worker"],
+        |_, call| {
+            let [how, pool] = call.values();
+            let spec = json!({ "paused": how == "pause" });
+            Ok(Step::Act(Action::Apply(spec_of(&MACHINE_CONFIG_POOLS, &pool, &spec))))
+        },
+    ),
+    when(
+        r"{at}I let (\d+%?) of the nodes of pool (\S+) be unavailable",
+        "Sets `maxUnavailable` of a MachineConfigPool to a number or a percentage.",
+        &["I let 2 of the nodes of pool worker be unavailable"],
+        |_, call| {
+            let [number, pool] = call.values();
+            let number = number.parse::<u32>().map_or_else(|_| json!(number), |number| json!(number));
+            let spec = json!({ "maxUnavailable": number });
+            Ok(Step::Act(Action::Apply(spec_of(&MACHINE_CONFIG_POOLS, &pool, &spec))))
+        },
+    ),
+    when(
+        r"{at}I (cordon|uncordon) node (\S+)",
+        "Cordons or uncordons a node.",
+        &["I cordon node worker-0"],
+        |_, call| {
+            let [how, node] = call.values();
+            let spec = json!({ "unschedulable": how == "cordon" });
+            Ok(Step::Act(Action::Apply(spec_of(&NODES, &node, &spec))))
+        },
+    ),
+    when(
+        r#"{at}machine (\S+) joins(?: with "([^"]*)")?"#,
+        "Adds a machine, which becomes a worker node of this name after its start, optionally with labels.",
+        &["machine worker-3 joins", r#"machine worker-3 joins with "topology.kubernetes.io/zone=a""#],
+        |_, call| {
+            let [node, labels] = call.values();
+            let labels = phrase::labels(&labels)?;
+            Ok(Step::Act(Action::Join { node, labels }))
+        },
+    ),
+    when(
+        r#"{at}I keep (?:{object} field "([^"]+)"|what it printed) as "([^"\s]+)""#,
+        "Keeps a field of an object, or the output of the last command. Later steps refer to it as \
+         `$(kept <name>)`, in commands and in texts that are compared.",
+        &[
+            r#"I keep ClusterVersion field "status.desired.image" as "image""#,
+            r#"I keep what it printed as "before""#,
+        ],
+        |world, call| {
+            let [object_name, path, name] = call.values();
+            let what = if object_name.is_empty() {
+                ValueSource::Output
+            } else {
+                ValueSource::Field(object(&world.kinds, &object_name)?, path)
+            };
+            Ok(Step::Keep(Keep { name, what }))
+        },
+    ),
+    when(
+        r#"{at}I keep the cluster as "([^"\s]+)""#,
+        "Keeps the state of the cluster, to compare it with later.",
+        &[r#"I keep the cluster as "before""#],
+        |_, call| {
+            let [name] = call.values();
+            Ok(Step::KeepCluster(name))
+        },
+    ),
+    when(
+        r"{at}(\d+ (?:second|minute|hour|day)s?) pass(?:es)?",
+        "Lets virtual time pass.",
+        &["40 minutes pass"],
+        |_, call| {
+            let [span] = call.values();
+            Ok(Step::Advance(duration(&span)?))
+        },
+    ),
+];
 
 fn spec_of(resource: &Resource, name: &str, spec: &Value) -> Value {
     json!({
@@ -255,50 +234,4 @@ fn spec_of(resource: &Resource, name: &str, spec: &Value) -> Value {
         "metadata": { "name": name },
         "spec": spec,
     })
-}
-
-/// Keeps a field of an object, or the output of the last command. Later steps refer to it as
-/// `$(kept <name>)`, in commands and in texts that are compared.
-///
-/// ```gherkin
-/// When I keep ClusterVersion field "status.desired.image" as "image"
-/// When I keep what it printed as "before"
-/// ```
-#[when(
-    regex = r#"^(?:at \d+ \w+ )?I keep (?:([A-Z]\w+(?:/\S+)?) field "([^"]+)"|what it printed) as "([^"\s]+)"$"#
-)]
-async fn keep(
-    world: &mut ClusterWorld,
-    object_name: String,
-    path: String,
-    name: String,
-    step: &Step,
-) -> Result<(), StepError> {
-    let what = if object_name.is_empty() {
-        ValueSource::Output
-    } else {
-        ValueSource::Field(object(&world.kinds, &object_name)?, path)
-    };
-    world.run_step(&step.value, plan::Step::Keep(Keep { name, what })).await
-}
-
-/// Keeps the state of the cluster, to compare it with later.
-///
-/// ```gherkin
-/// When I keep the cluster as "before"
-/// ```
-#[when(regex = r#"^(?:at \d+ \w+ )?I keep the cluster as "([^"\s]+)"$"#)]
-async fn keep_cluster(world: &mut ClusterWorld, name: String, step: &Step) -> Result<(), StepError> {
-    world.run_step(&step.value, plan::Step::KeepCluster(name)).await
-}
-
-/// Lets virtual time pass.
-/// Also: I wait for 40 minutes; I wait 40 minutes
-///
-/// ```gherkin
-/// When 40 minutes pass
-/// ```
-#[when(regex = r"^(?:at \d+ \w+ )?(\d+ (?:second|minute|hour|day)s?) pass(?:es)?$")]
-async fn time_passes(world: &mut ClusterWorld, span: String, step: &Step) -> Result<(), StepError> {
-    world.run_step(&step.value, plan::Step::Advance(duration(&span)?)).await
 }
