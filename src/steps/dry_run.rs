@@ -24,7 +24,7 @@ pub(super) fn problems<'f>(
     let place = |step: &Step| (step.position.line, step.position.col);
     let unknown: BTreeSet<_> = unknown.iter().map(|(step, _)| place(step)).collect();
     let no_cluster = no_cluster();
-    let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let file = gherkin::file(feature);
     for (rule, scenario) in scenarios_with_rules(feature) {
         let is_unknown = |step: &Step| unknown.contains(&place(step));
         if steps_of(feature, rule, scenario).any(|step| step.ty == StepType::Given && is_unknown(step)) {
@@ -47,7 +47,7 @@ pub(super) fn problems<'f>(
 
 /// Returns warnings about the steps, with their positions.
 pub(super) fn warnings(feature: &Feature, feature_files: Option<FeatureFiles>) -> Vec<(LineCol, String)> {
-    let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let file = gherkin::file(feature);
     let mut found = Vec::new();
     for (rule, scenario) in scenarios_with_rules(feature) {
         let mut world = ClusterWorld::for_dry_run(&file, feature_files);
@@ -91,7 +91,7 @@ fn collect<'f>(
     scenario: &'f Scenario,
     feature_files: Option<FeatureFiles>,
 ) -> (ClusterWorld, Vec<(&'f Step, Vec<PlannedStep>)>) {
-    let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let file = gherkin::file(feature);
     let mut world = ClusterWorld::for_dry_run(&file, feature_files);
     world.refusals = gherkin::refusals(steps_of(feature, rule, scenario));
     let planned = |step| {

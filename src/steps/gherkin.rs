@@ -157,6 +157,20 @@ pub(super) fn steps(text: &str) -> Result<Vec<Step>, String> {
     Ok(scenario.map(|scenario| scenario.steps.into_iter().skip(1).collect()).unwrap_or_default())
 }
 
+/// Returns the path of a feature, as the user typed it.
+pub(super) fn file(feature: &Feature) -> String {
+    feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default()
+}
+
+/// Returns the tags of a scenario, its rule and its feature.
+pub(super) fn tags<'f>(
+    feature: &'f Feature,
+    rule: Option<&'f Rule>,
+    scenario: &'f Scenario,
+) -> impl Iterator<Item = &'f String> + Clone {
+    feature.tags.iter().chain(rule.into_iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags)
+}
+
 /// Returns all scenarios, including those of rules.
 pub(super) fn scenarios(feature: &Feature) -> impl Iterator<Item = &Scenario> {
     scenarios_with_rules(feature).map(|(_, scenario)| scenario)

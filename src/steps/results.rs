@@ -71,8 +71,7 @@ impl ScenarioResult {
 
 /// Returns a result for a scenario that has not started.
 pub(super) fn not_started(feature: &Feature, rule: Option<&Rule>, scenario: &Scenario) -> ScenarioResult {
-    let tags = feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
-    let tags: Vec<String> = tags.cloned().collect();
+    let tags: Vec<String> = gherkin::tags(feature, rule, scenario).cloned().collect();
     let feature_step = |step: &Step| FeatureStep {
         keyword: format!("{} ", step.keyword.trim_end()),
         text: step.value.clone(),
@@ -80,7 +79,7 @@ pub(super) fn not_started(feature: &Feature, rule: Option<&Rule>, scenario: &Sce
         plans: step.ty == StepType::Given,
     };
     ScenarioResult {
-        file: feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+        file: gherkin::file(feature),
         feature: feature.name.clone(),
         name: scenario.name.clone(),
         line: scenario.position.line,
@@ -120,17 +119,10 @@ pub(super) fn result(
         ScenarioFinished::StepPassed => (None, None),
         ScenarioFinished::StepSkipped => (Some("a step was skipped".to_owned()), None),
         ScenarioFinished::StepFailed(_, _, error) => {
-            let (why, step) = (
-                failure_text(error),
-                record.as_ref().and_then(|record| last_step(feature, rule, scenario, record)),
-            );
-            (
-                Some(step.map_or_else(
-                    || why.clone(),
-                    |step| format!("{}: {why}", step.value.trim_end_matches(':')),
-                )),
-                step,
-            )
+            let why = failure_text(error);
+            let step = record.as_ref().and_then(|record| last_step(feature, rule, scenario, record));
+            let text = step.map(|step| format!("{}: ", step.value.trim_end_matches(':')));
+            (Some(text.unwrap_or_default() + &why), step)
         }
         ScenarioFinished::BeforeHookFailed(info) => (Some(panics::text(&**info)), None),
     };

@@ -100,7 +100,7 @@ impl Suite {
     pub fn retain(&mut self, mut keep: impl FnMut(usize, &Place) -> bool) {
         let mut number = 0..;
         for feature in &mut self.features {
-            let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+            let file = gherkin::file(feature);
             let mut keep = |scenario: &Scenario| {
                 let place = (file.clone(), scenario.position.line, scenario.name.clone());
                 number.next().is_some_and(|number| keep(number, &place))
@@ -206,7 +206,7 @@ impl Suite {
             .before(move |feature, rule, scenario, world| {
                 begin(not_started(feature, rule, scenario).place());
                 scenario.name.clone_into(&mut world.scenario);
-                world.file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+                world.file = gherkin::file(feature);
                 world.feature_files = feature_files;
                 world.refusals = gherkin::refusals(gherkin::steps_of(feature, rule, scenario));
                 world.settings = settings.clone();
@@ -256,14 +256,12 @@ const STRICT: &str = "strict";
 
 /// Returns whether a scenario, its rule or its feature has this tag.
 fn has_tag(feature: &Feature, rule: Option<&Rule>, scenario: &Scenario, wanted: &str) -> bool {
-    let tags = feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
-    tags.into_iter().any(|tag| tag == wanted)
+    gherkin::tags(feature, rule, scenario).any(|tag| tag == wanted)
 }
 
 /// Returns whether the filter selects a scenario by its tags and those of its rule and feature.
 fn selects(tags: Option<&TagOperation>, feature: &Feature, rule: Option<&Rule>, scenario: &Scenario) -> bool {
-    let own = feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
-    tags.is_none_or(|wanted| wanted.eval(own))
+    tags.is_none_or(|wanted| wanted.eval(gherkin::tags(feature, rule, scenario)))
 }
 
 /// Returns problems of unknown steps, and of those that cannot run.

@@ -27,9 +27,7 @@ pub fn split(file: &str, text: &str, feature_files: Option<FeatureFiles>) -> Res
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
     let (mut prepare, mut check) = (head(&feature, "prepare"), head(&feature, "check"));
     let mut has_update = false;
-    let of_rules =
-        feature.rules.iter().flat_map(|rule| rule.scenarios.iter().map(move |own| (Some(rule), own)));
-    for (rule, scenario) in feature.scenarios.iter().map(|own| (None, own)).chain(of_rules) {
+    for (rule, scenario) in gherkin::scenarios_with_rules(&feature) {
         let steps = dry_run::planned(&feature, rule, scenario, feature_files);
         let Some(parts) = Parts::of(&steps) else { continue };
         has_update = true;

@@ -2,7 +2,7 @@
 
 use cucumber::gherkin::{Feature, StepType};
 
-use super::gherkin::scenarios;
+use super::gherkin::{self, scenarios};
 use super::{FeatureFiles, dry_run};
 use crate::scenario::{Problem, is_id};
 
@@ -11,7 +11,7 @@ const CASE: &str = "@case_id";
 
 /// Returns the warnings about a feature and its text. All its steps must be known.
 pub(super) fn warnings(feature: &Feature, text: &str, feature_files: Option<FeatureFiles>) -> Vec<Problem> {
-    let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let file = gherkin::file(feature);
     let problem = |(line, column, message): (usize, usize, String)| Problem {
         file: file.clone(),
         line,

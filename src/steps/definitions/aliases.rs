@@ -115,7 +115,7 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
                 let flag = name.replace('_', "-");
                 match value.as_str() {
                     value if VALUES.contains(&name.as_str()) => {
-                        words.push(format!("--{flag}={}", filled(value)))
+                        words.push(format!("--{flag}={}", filled(value)));
                     }
                     "true" if SWITCHES.contains(&name.as_str()) => words.push(format!("--{flag}")),
                     "false" if SWITCHES.contains(&name.as_str()) => {}

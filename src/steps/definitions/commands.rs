@@ -11,7 +11,7 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
         &[r#"it prints "Requested update to 4.14.8""#],
         |_, call| {
             let [how, text] = call.values();
-            output(&how, output_match(&text)?)
+            Ok(output(&how, output_match(&text)?))
         },
     ),
     then(
@@ -20,7 +20,7 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
         &["it warns:"],
         |_, call| {
             let [how] = call.values();
-            output(&how, TextMatch::Equals(call.docstring()?.trim_end().to_owned()))
+            Ok(output(&how, TextMatch::Equals(call.docstring()?.trim_end().to_owned())))
         },
     ),
     then(
@@ -29,7 +29,7 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
         &[r#"it is refused with a text with "is not one of the possible targets""#],
         |_, call| {
             let [text] = call.values();
-            command(CommandCheck::Refused(output_match(&text)?))
+            Ok(command(CommandCheck::Refused(output_match(&text)?)))
         },
     ),
     then(
@@ -38,16 +38,16 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
         &["it exits with code 1"],
         |_, call| {
             let [code] = call.values();
-            command(CommandCheck::Code(whole(&code)?))
+            Ok(command(CommandCheck::Code(whole(&code)?)))
         },
     ),
 ];
 
-fn command(check: CommandCheck) -> Result<ExpectedState, String> {
-    Ok(ExpectedState::Command(vec![check]))
+fn command(check: CommandCheck) -> ExpectedState {
+    ExpectedState::Command(vec![check])
 }
 
-/// Returns the check of what a command `prints` or `warns`.
-fn output(how: &str, text: TextMatch) -> Result<ExpectedState, String> {
+/// Returns the expectation of what a command `prints` or `warns`.
+fn output(how: &str, text: TextMatch) -> ExpectedState {
     command(if how == "prints" { CommandCheck::Prints(text) } else { CommandCheck::Warns(text) })
 }

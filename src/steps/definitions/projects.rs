@@ -25,7 +25,7 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
         r"I have a project",
         "Creates a project named `project`, and uses it in the steps that follow.",
         &["I have a project"],
-        Make::Steps(|world, call| create_project(world, call, "project", &json!({}))),
+        Make::Steps(|world, call| Ok(create_project(world, call, "project", &json!({})))),
     ),
     step(
         StepType::When,
@@ -51,7 +51,7 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
             if name.is_empty() {
                 return Err("expected a row with `project_name`".to_owned());
             }
-            create_project(world, call, &name, &annotations)
+            Ok(create_project(world, call, &name, &annotations))
         }),
     ),
     step(
@@ -99,7 +99,7 @@ fn create_project(
     call: &Call<'_>,
     name: &str,
     annotations: &Value,
-) -> Result<Vec<PlannedStep>, String> {
+) -> Vec<PlannedStep> {
     let namespace = json!({
         "apiVersion": "v1",
         "kind": "Namespace",
@@ -109,7 +109,7 @@ fn create_project(
     name.clone_into(&mut world.project);
     world.created = true;
     let create = call.planned(Step::Act(Action::Apply(namespace)));
-    Ok(vec![create, planned("the project", Step::Keep(keep))])
+    vec![create, planned("the project", Step::Keep(keep))]
 }
 
 fn source(expression: &str) -> Result<ValueSource, String> {
