@@ -38,7 +38,6 @@ pub mod runner;
 pub mod schedule;
 pub mod scheduler;
 pub mod service_accounts;
-#[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod version;
 pub mod workloads;

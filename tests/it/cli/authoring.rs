@@ -138,7 +138,7 @@ fn fail_fast_skips_the_remaining_scenarios() {
 fn an_interrupted_run_writes_complete_reports() {
     for (command, ending, code) in [("run", "-INT", 130), ("run", "-TERM", 143), ("test", "-INT", 130)] {
         let environment = TestEnvironment::new();
-        for number in 0..200 {
+        for number in 0..1000 {
             environment.write(&format!("s/{number}.yaml"), CALM);
             environment.write(&format!("s/{number}.feature"), FEATURE);
         }
@@ -175,7 +175,7 @@ fn interrupt(environment: &TestEnvironment, command: &str, ending: &str, code: i
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(stderr.matches("interrupted: ").count(), 1, "{stderr}");
     let xml = environment.read("junit.xml");
-    assert!(xml.contains("tests=\"200\"") && xml.trim_end().ends_with("</testsuites>"), "{xml}");
+    assert!(xml.contains("tests=\"1000\"") && xml.trim_end().ends_with("</testsuites>"), "{xml}");
     assert!(xml.contains("message=\"the run was interrupted before this scenario\""), "{xml}");
 }
 

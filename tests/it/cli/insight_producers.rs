@@ -19,13 +19,15 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/insight_prod
 
 const NAMESPACE: &str = "openshift-update-status-controller";
 
-/// Builds the Rust example, and returns its path.
+/// Builds the Rust example with the profile of the program, and returns its path.
 fn built_example() -> PathBuf {
-    let build = ["build", "--quiet", "--example", "insight_producer"];
+    let program = Path::new(env!("CARGO_BIN_EXE_windtunnel"));
+    let profile = if program.parent().unwrap().ends_with("release") { "release" } else { "dev" };
+    let build = ["build", "--quiet", "--profile", profile, "--example", "insight_producer"];
     let built =
         Command::new(env!("CARGO")).args(build).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    Path::new(env!("CARGO_BIN_EXE_windtunnel")).with_file_name("examples").join("insight_producer")
+    program.with_file_name("examples").join("insight_producer")
 }
 
 /// A command with no environment but the path: proxies are not for the loopback.
