@@ -192,13 +192,12 @@ fn walk(folder: &str, files: &mut Files) {
 }
 
 /// The most crates that the API server alone may need, itself included. Authors of controllers build them for
-/// tests.
-const API_SERVER_CRATES_MAX: usize = 90;
+/// tests. Five of them come with features that only tests turn on: the resolver of the workspace does not tell these apart.
+const API_SERVER_CRATES_MAX: usize = 95;
 
 #[test]
 fn the_api_server_without_features_needs_few_crates() {
-    let arguments =
-        "tree --locked -p windtunnel-apiserver --no-default-features -e normal,build --prefix none";
+    let arguments = "tree --locked --manifest-path crates/apiserver/Cargo.toml --no-default-features -e normal,build --prefix none";
     let output = Command::new(env!("CARGO")).args(arguments.split(' ')).current_dir(root()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
