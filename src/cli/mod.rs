@@ -10,7 +10,7 @@
 //! the only place that writes files of the user. `consent.rs` has `--allow-programs`, `backend.rs` has `--backend`.
 //!
 //! Commands in files: `check.rs`, `clock.rs`, `lint.rs`, `logs.rs`, `must_gather.rs`, `new.rs`, `schema.rs`,
-//! `steps.rs`, `test.rs`, `twins.rs`. All others have folders of their names.
+//! `steps.rs`, `test.rs`, `split_upgrade.rs`. All others have folders of their names.
 
 #[cfg(feature = "live")]
 mod adm;
@@ -54,6 +54,8 @@ mod run;
 mod schema;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(feature = "gherkin")]
+mod split_upgrade;
 mod start_from;
 mod status;
 #[cfg(feature = "gherkin")]
@@ -64,8 +66,6 @@ mod templates;
 mod terminal;
 #[cfg(feature = "gherkin")]
 mod test;
-#[cfg(feature = "gherkin")]
-mod twins;
 
 use std::process::ExitCode;
 
@@ -196,7 +196,7 @@ fn command_exit(command: Command) -> Result<Exit, String> {
         #[cfg(feature = "gherkin")]
         Command::Test(args) => test::test(&args),
         #[cfg(feature = "gherkin")]
-        Command::Twins(args) => twins::twins(&args),
+        Command::SplitUpgrade(args) => split_upgrade::split_upgrade(&args),
         #[cfg(feature = "gherkin")]
         Command::Steps(args) => Ok(steps::steps(&args)),
         #[cfg(feature = "live")]

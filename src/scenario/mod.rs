@@ -12,7 +12,7 @@
 //! * `fault/`: `fault` and `heal`
 //! * `lint/`: warnings about valid scenarios
 //! * `problem.rs`: the errors of a file, with line and column
-//! * `upgrade_split.rs`: `windtunnel twins`, which splits a scenario into one before the update and one after it
+//! * `split_upgrade.rs`: `windtunnel split-upgrade`, which splits a scenario into one before the update and one after it
 
 use jiff::SignedDuration;
 use semver::Version;
@@ -34,9 +34,9 @@ mod parameters;
 mod problem;
 mod reader;
 mod source;
+pub mod split_upgrade;
 mod step_text;
 mod timeline;
-pub mod upgrade_split;
 
 #[cfg(test)]
 mod tests;

@@ -9,8 +9,8 @@ mod gherkin;
 mod layout;
 mod phrase;
 mod results;
+pub mod split_upgrade;
 mod suite;
-pub mod upgrade_split;
 mod warnings;
 mod world;
 

@@ -147,7 +147,8 @@ pub(super) enum Command {
     Test(TestArgs),
     /// Split a scenario or a feature into pre- and post-upgrade scenarios.
     #[cfg(feature = "gherkin")]
-    Twins(TwinsArgs),
+    #[command(alias = "twins")]
+    SplitUpgrade(SplitUpgradeArgs),
     /// List the Gherkin steps, or find the step for a text.
     #[cfg(feature = "gherkin")]
     Steps(StepsArgs),
@@ -238,10 +239,10 @@ pub(super) enum LintFormat {
     Sarif,
 }
 
-/// `windtunnel twins`.
+/// `windtunnel split-upgrade`.
 #[cfg(feature = "gherkin")]
 #[derive(Debug, clap::Args)]
-pub(super) struct TwinsArgs {
+pub(super) struct SplitUpgradeArgs {
     /// Scenario or feature to split.
     pub(super) path: PathBuf,
     /// Folder for the files `<name>-prepare` and `<name>-check`, of the same type as PATH [default: print them].

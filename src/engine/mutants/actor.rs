@@ -94,7 +94,9 @@ impl Tampered {
         let effects: Vec<Effect> = effects.into_iter().filter(|effect| !is_hidden(mutant, effect)).collect();
         state.observed.hits += u64::try_from(all - effects.len()).unwrap_or(0);
         let mut sent = state.take_due(self.actor.name(), input.view, input.now);
-        sent.iter().for_each(|_| self.awaited.push(Sent::Own));
+        for _ in &sent {
+            self.awaited.push(Sent::Own);
+        }
         for write in writes {
             match state.pass(self.actor.name(), write.clone(), input.view, input.now) {
                 Passed::Made(made) => {

@@ -206,7 +206,7 @@ mod tests {
     fn with(place: &str, text: &str) -> Result<Value, String> {
         let mut object =
             json!({ "metadata": { "name": "a" }, "spec": { "replicas": 1, "list": [{ "x": true }] } });
-        let place = ruby_path(place).map_err(|error| error.to_string())?;
+        let place = ruby_path(place)?;
         set(&mut object, &place, text)?;
         Ok(object)
     }
@@ -235,8 +235,7 @@ mod tests {
     #[test]
     fn evaluates_the_usual_expressions() {
         let check = |expression: &str, expected: &str| {
-            let found =
-                source(expression).map_or_else(|error| error.to_string(), |found| format!("{found:?}"));
+            let found = source(expression).map_or_else(|error| error, |found| format!("{found:?}"));
             assert!(found.starts_with(expected), "{expression}: {found}");
         };
         check("@result[:response]", "Output");

@@ -34,7 +34,7 @@ fn the_help_lists_the_commands() {
       envtest         Run a command with the programs of controller-runtime's envtest
       replay          Replay a record in a served cluster
       test            Run Gherkin features
-      twins           Split a scenario or a feature into pre- and post-upgrade scenarios
+      split-upgrade   Split a scenario or a feature into pre- and post-upgrade scenarios
       steps           List the Gherkin steps, or find the step for a text
       clean           Remove the clusters and objects of killed runs, and of runs with --keep
       scenario-from   Draft a scenario from a record

@@ -239,13 +239,13 @@ fn a_feature_is_split_into_pre_and_post_upgrade_features() {
                    And I update to 4.20.3\n    Then within 3 hours ClusterVersion condition Progressing is False with message \"Cluster version is 4.20.3\"\n    \
                    And MachineConfigPool/worker field \"spec.paused\" is \"true\"\n";
     let environment = TestEnvironment::with(&[("f.feature", feature)]);
-    let found = environment.run(&["twins", "f.feature", "--out", "twins"]).to_string();
+    let found = environment.run(&["split-upgrade", "f.feature", "--out", "twins"]).to_string();
     assert!(found.starts_with("exit 0"), "{found}");
     assert!(
         environment.read("twins/f-prepare.feature").contains("@upgrade-prepare\n  Scenario: s - prepare\n")
     );
     assert!(environment.read("twins/f-check.feature").contains("Given a 4.20.3 cluster\n"));
-    let none = check(&[("f.feature", FEATURE)], &["twins", "f.feature"]);
+    let none = check(&[("f.feature", FEATURE)], &["split-upgrade", "f.feature"]);
     assert!(none.contains("error: f.feature: no scenario updates the cluster"), "{none}");
 }
 
@@ -286,6 +286,6 @@ fn pre_and_post_upgrade_scenarios_run_independently() {
     );
     let output = environment.run(&["run", "twins", "--quiet"]).to_string();
     assert!(output.contains("4 scenarios: 4 passed, 0 failed"), "{output}");
-    let none = environment.run(&["twins", "calm.yaml"]).to_string();
+    let none = environment.run(&["split-upgrade", "calm.yaml"]).to_string();
     assert!(none.contains("calm.yaml:1:1: no step updates the cluster"), "{none}");
 }

@@ -114,7 +114,7 @@ fn no_command_reads_or_writes_outside() {
         &["sweep", "in/a.yaml"],
         &["explore", "in/a.yaml", "--runs", "1"],
         &["explore", "minimise", "in/a.yaml"],
-        &["twins", "in/a.yaml"],
+        &["split-upgrade", "in/a.yaml"],
         &["serve", "--scenario", "in/a.yaml", "--port", "0"],
     ];
     for arguments in commands {
@@ -234,7 +234,7 @@ fn no_command_starts_programs_without_consent() {
         (&["explore", "a.yaml", "--runs", "1"], 2),
         (&["explore", "replay", "a.yaml"], 2),
         (&["explore", "minimise", "a.yaml"], 2),
-        (&["twins", "a.yaml"], 2),
+        (&["split-upgrade", "a.yaml"], 2),
     ];
     for (arguments, code) in commands {
         let environment = TestEnvironment::with(&files);

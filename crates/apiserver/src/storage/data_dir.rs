@@ -71,7 +71,7 @@ impl DataDir {
     /// Opens a database on any disk.
     pub(super) fn on(disk: Arc<dyn StorageBackend>, place: String) -> Result<Self, StorageError> {
         let mut data = Self { database: None, place };
-        data.database = Some(opening::open(&disk).map_err(|why| data.unopened(why))?);
+        data.database = Some(opening::open(disk).map_err(|why| data.unopened(why))?);
         data.prepare()?;
         Ok(data)
     }

@@ -102,24 +102,24 @@ impl StorageBackend for Lent {
 }
 
 /// Opens the database on a disk; creates it if the disk is empty.
-pub(super) fn open(disk: &Arc<dyn StorageBackend>) -> Result<Database, Unopened> {
-    if is_unfinished(&**disk)? {
+pub(super) fn open(disk: Arc<dyn StorageBackend>) -> Result<Database, Unopened> {
+    if is_unfinished(&*disk)? {
         disk.set_len(0)?;
-        let created = database(Lent(Arc::clone(disk)), None);
+        let created = database(Lent(Arc::clone(&disk)), None);
         if created.is_err() {
             // A partial database would look damaged when it is opened next.
             let _ = disk.set_len(0);
         }
         return created;
     }
-    let mut head = Head::read(&**disk)?;
-    let chosen = head.choose(disk)?;
+    let mut head = Head::read(&*disk)?;
+    let chosen = head.choose(&disk)?;
     if chosen != head.primary() {
         head.bytes[FLAGS] ^= PRIMARY;
         disk.write(0, &head.bytes)?;
         disk.sync_data()?;
     }
-    database(Lent(Arc::clone(disk)), None)
+    database(Lent(disk), None)
 }
 
 /// Whether the disk is empty, or the creation of its database was interrupted: redb writes the magic number last. Nothing was

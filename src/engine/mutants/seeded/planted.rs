@@ -118,7 +118,9 @@ impl Planted {
             Fate::Followed(others) => {
                 self.awaited.push(Sent::Made(write.clone()));
                 made.push(write);
-                others.iter().for_each(|_| self.awaited.push(Sent::Own));
+                for _ in &others {
+                    self.awaited.push(Sent::Own);
+                }
                 made.extend(others);
             }
             Fate::Panics => panic!("{}", self.defect.text),

@@ -4,7 +4,7 @@ use semver::Version;
 use windtunnel::explore::Case;
 use windtunnel::plan::Snapshot;
 use windtunnel::scenario::lint::{self, sarif};
-use windtunnel::scenario::{self, Folders, upgrade_split};
+use windtunnel::scenario::{self, Folders, split_upgrade};
 use windtunnel::steps::{self, FeatureFiles, Files, Suite};
 use windtunnel_openshift::release::Architecture;
 
@@ -46,7 +46,7 @@ fn read_scenario(bytes: &[u8]) {
         }
         Ok(plans) => {
             let _ = sarif::render(&[], &lint::warnings(&plans, &text));
-            let _ = upgrade_split::split("scenario.yaml", &text, &releases);
+            let _ = split_upgrade::split("scenario.yaml", &text, &releases);
         }
     }
 }
@@ -90,7 +90,7 @@ fn read_feature(bytes: &[u8]) {
         }
         Ok(suite) => {
             let _ = (suite.warnings(&text), suite.planned(), suite.plans());
-            let _ = steps::upgrade_split::split("a.feature", &text, Some(BESIDE));
+            let _ = steps::split_upgrade::split("a.feature", &text, Some(BESIDE));
         }
     }
 }

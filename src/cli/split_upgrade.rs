@@ -1,17 +1,17 @@
-//! `windtunnel twins`: splits a scenario into a pre-upgrade and a post-upgrade one, for environments where
+//! `windtunnel split-upgrade`: splits a scenario into a pre-upgrade and a post-upgrade one, for environments where
 //! something else updates the cluster between the two runs.
 
 use std::path::Path;
 
-use super::args::TwinsArgs;
+use super::args::SplitUpgradeArgs;
 use super::payload::Releases;
 use super::{Exit, files, print_output};
 use crate::cli::output::Shown as _;
-use crate::scenario::upgrade_split;
-use crate::steps::upgrade_split as feature_split;
+use crate::scenario::split_upgrade as scenario_split;
+use crate::steps::split_upgrade as feature_split;
 
 /// Prints the two scenarios, or writes them to files.
-pub(super) fn twins(args: &TwinsArgs) -> Result<Exit, String> {
+pub(super) fn split_upgrade(args: &SplitUpgradeArgs) -> Result<Exit, String> {
     let stem = args.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let scenarios = split(&args.path, &stem)?;
     let Some(out) = &args.out else {
@@ -39,7 +39,7 @@ fn split(path: &Path, stem: &str) -> Result<Vec<(String, String)>, String> {
         ]);
     }
     let rows =
-        upgrade_split::split(&file, &text, &Releases::default()).map_err(|problems| problems.to_string())?;
+        scenario_split::split(&file, &text, &Releases::default()).map_err(|problems| problems.to_string())?;
     let row = |number: usize| if rows.len() == 1 { String::new() } else { format!("-{}", number + 1) };
     let named = rows.iter().enumerate().flat_map(|(number, pair)| {
         let name = |phase: &str| format!("{stem}{}-{phase}.yaml", row(number));
