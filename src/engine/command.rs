@@ -24,11 +24,11 @@ pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> C
         },
     };
     for text in [&mut captured.redacted.stdout, &mut captured.redacted.stderr] {
-        *text = simulation.secrets.hide(text);
+        *text = simulation.observers.secrets.hide(text);
     }
     let CommandOutput { stdout, stderr, code } = captured.redacted.clone();
     simulation.record_event(Event::Command {
-        line: simulation.secrets.hide(&command.line),
+        line: simulation.observers.secrets.hide(&command.line),
         code,
         stdout,
         stderr,
@@ -77,7 +77,7 @@ async fn run_get(simulation: &Simulation, get: &Get) -> CapturedOutput {
     CapturedOutput::plain(match client.request::<serde_json::Value>(request).await {
         Ok(mut answer) => {
             let actual = get.print_response(&answer);
-            simulation.secrets.redact_answer(&mut answer);
+            simulation.observers.secrets.redact_answer(&mut answer);
             return CapturedOutput { redacted: get.print_response(&answer), actual };
         }
         Err(kube::Error::Api(status)) => Get::refused(&status.reason, &status.message),

@@ -34,6 +34,7 @@ mod invariants;
 mod last_actions;
 mod mutants;
 pub mod mutation;
+mod observer;
 mod output;
 mod paced;
 pub mod pairs;

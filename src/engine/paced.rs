@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use windtunnel_core::clock::Time;
 use windtunnel_openshift::monitoring::History;
 
 use super::error::SessionError;
 use super::progress::Progress;
 use super::run::{Failure, run_steps};
-use super::runtime::{Observer, Simulation};
+use super::runtime::Simulation;
 use super::session::Session;
 use crate::backends::Pace;
 use crate::plan::{Plan, PlannedStep};
@@ -27,23 +28,24 @@ impl Session {
             self.be_strict();
         }
         self.simulation.client_pace = Some(pace);
-        self.simulation.observer = Some(scrapes(&self.simulation));
+        let scrapes = scrapes(&self.simulation);
+        self.simulation.observers.look = Some(Box::new(scrapes));
         let failure = run_steps(self, plan, &mut report);
         self.simulation.client_pace = None;
-        self.simulation.observer = None;
+        self.simulation.observers.look = None;
         failure
     }
 }
 
 /// Returns an observer that stores the samples of all metrics at the moments of a scrape.
-fn scrapes(simulation: &Simulation) -> Observer<Simulation> {
+fn scrapes(simulation: &Simulation) -> impl FnMut(&Simulation) -> Option<Time> + Send + use<> {
     let mut next = History::next_scrape(simulation.now());
-    Observer::new(Box::new(move |simulation: &Simulation| {
+    move |simulation| {
         let now = simulation.now();
         if now >= next {
-            simulation.exports.scrape(&simulation.environment, &simulation.view, now);
+            simulation.observers.exports.scrape(&simulation.environment, &simulation.view, now);
             next = History::next_scrape(now);
         }
         Some(next)
-    }))
+    }
 }

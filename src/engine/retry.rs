@@ -36,7 +36,7 @@ impl Session {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
             simulation.settle_with_controllers().await?;
-            simulation.states.keep(name, &simulation.view);
+            simulation.observers.states.keep(name, &simulation.view);
             Ok(())
         })
     }

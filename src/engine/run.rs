@@ -8,7 +8,7 @@ use windtunnel_core::clock::Time;
 
 use super::error::SessionError;
 use super::progress::Progress;
-use super::runtime::{EmbeddedProgram, Observer, Simulation};
+use super::runtime::{EmbeddedProgram, Simulation};
 use super::session::Session;
 use crate::backends::Backend;
 use crate::backends::in_process::InProcessBackend;
@@ -108,9 +108,9 @@ pub(super) fn run_observed(
     plan: &Plan,
     look: impl FnMut(&Simulation) -> Option<Time> + Send + 'static,
 ) -> Option<Failure> {
-    session.simulation.observer = Some(Observer::new(Box::new(look)));
+    session.simulation.observers.look = Some(Box::new(look));
     let failure = run_in_session(session, plan);
-    session.simulation.observer = None;
+    session.simulation.observers.look = None;
     failure
 }
 

@@ -1,7 +1,7 @@
 //! A session: one simulated cluster on its own paused runtime, driven by commands. Time stands still between
 //! two commands.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
@@ -14,7 +14,6 @@ use windtunnel_openshift::monitoring::History;
 
 use super::error::SessionError;
 use super::expectations::{self, captures, held_before, status};
-use super::invariants::Invariants;
 use super::mutants::SeededDefect;
 use super::runtime::logs::Logs;
 use super::runtime::{Pending, Simulation};
@@ -50,8 +49,7 @@ impl Session {
 
     /// Checks no invariants from now on.
     pub(super) fn ignore_invariants(&mut self) {
-        let epoch = self.simulation.record.header.epoch;
-        self.simulation.invariants = Invariants::new(BTreeSet::new(), epoch);
+        self.simulation.observers.invariants.ignore_all();
     }
 
     /// Adds a component to the cluster's own.
@@ -92,7 +90,7 @@ impl Session {
 
     /// The marks that components have reached, with the time at which each was reached first.
     pub fn marks(&self) -> &BTreeMap<&'static str, Time> {
-        &self.simulation.marks
+        &self.simulation.observers.marks
     }
 
     /// Plants a defect in a component, from now on.
@@ -114,25 +112,25 @@ impl Session {
     pub fn into_record(mut self) -> Record {
         self.simulation.record.logs = self.take_logs();
         self.simulation.record.rights = self.simulation.connection.rights();
-        self.simulation.secrets.hide_in(&mut self.simulation.record);
+        self.simulation.observers.secrets.hide_in(&mut self.simulation.record);
         self.simulation.record
     }
 
     /// The record so far, without the values of Secrets.
     pub fn redacted_record(&self) -> Record {
         let mut record = self.simulation.record.clone();
-        self.simulation.secrets.hide_in(&mut record);
+        self.simulation.observers.secrets.hide_in(&mut record);
         record
     }
 
     /// The values that the run must not print.
     pub fn secrets(&self) -> &Arc<Secrets> {
-        &self.simulation.secrets
+        &self.simulation.observers.secrets
     }
 
     /// Learns the values of the Secrets in a plan, because reports also name steps that do not run.
     pub(super) fn learn_secrets(&self, plan: &Plan) {
-        plan.secrets().into_iter().for_each(|secret| self.simulation.secrets.learn_secret(secret));
+        plan.secrets().into_iter().for_each(|secret| self.simulation.observers.secrets.learn_secret(secret));
     }
 
     /// Runs one step of a timeline.
@@ -146,7 +144,9 @@ impl Session {
         let outcome = self.run_step_once(step);
         self.track_actions(step, entries);
         outcome.map_err(|error| {
-            self.simulation.excuse_downgrade(error).redact_with(|text| self.simulation.secrets.hide(text))
+            self.simulation
+                .excuse_downgrade(error)
+                .redact_with(|text| self.simulation.observers.secrets.hide(text))
         })
     }
 
@@ -180,7 +180,7 @@ impl Session {
             Step::KeepCluster(name) => self.keep_cluster(name),
             Step::Retry(retry) => self.retry(retry),
         }?;
-        match self.simulation.invariants.violation() {
+        match self.simulation.observers.invariants.violation() {
             None => Ok(()),
             Some(why) => Err(SessionError::InvariantBroken(why.to_owned())),
         }
@@ -224,7 +224,7 @@ impl Session {
     /// Stores the current samples of all metrics, for queries of the past.
     pub fn scrape_now(&self) {
         let simulation = &self.simulation;
-        simulation.exports.scrape(&simulation.environment, &simulation.view, self.now());
+        simulation.observers.exports.scrape(&simulation.environment, &simulation.view, self.now());
     }
 
     /// Lets virtual time pass until `moment`, at most [`Session::next_moment`]. Reads the writes of other clients
@@ -266,7 +266,7 @@ impl Session {
 
     /// Takes the lines that programs have printed for the record so far.
     fn take_logs(&mut self) -> Vec<ContainerLog> {
-        self.simulation.exports.with_logs(Logs::take_recorded)
+        self.simulation.observers.exports.with_logs(Logs::take_recorded)
     }
 
     /// Performs an administrator's action.

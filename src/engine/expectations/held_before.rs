@@ -108,7 +108,7 @@ fn in_first_entries(simulation: &mut Simulation, count: usize, holds: impl Fn(&R
 
 /// Returns whether a pod printed a matching line before `moment`.
 fn was_printed(simulation: &Simulation, moment: Time, wanted: &LogMatch) -> bool {
-    simulation.exports.with_logs(|logs| {
+    simulation.observers.exports.with_logs(|logs| {
         logs.all(wanted.previous).any(|(pod, container, lines)| {
             super::logs::is_meant(wanted, pod, container)
                 && lines.iter().any(|line| line.at < moment && wanted.line.fits(&line.text))

@@ -17,7 +17,7 @@ pub(super) fn is_meant(wanted: &LogMatch, pod: &Key, container: &str) -> bool {
 
 /// Checks that a pod has printed a matching line.
 pub(in crate::engine) fn log(simulation: &Simulation, wanted: &LogMatch) -> Result<(), String> {
-    simulation.exports.with_logs(|logs| {
+    simulation.observers.exports.with_logs(|logs| {
         let mut seen = None;
         for (pod, container, lines) in logs.all(wanted.previous) {
             if !is_meant(wanted, pod, container) {

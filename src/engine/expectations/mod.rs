@@ -52,13 +52,17 @@ pub(in crate::engine) fn check(
         ExpectedState::NoMetric(wanted) => monitoring::no_metric(simulation, wanted),
         ExpectedState::Log(wanted) => logs::log(simulation, wanted),
         ExpectedState::Status(wanted) => status::check(simulation, wanted),
-        ExpectedState::Phases { node, phases } => nodes::phases(&simulation.phases, node, phases),
-        ExpectedState::Phase { node, phase } => nodes::phase(&simulation.phases, node, *phase),
+        ExpectedState::Phases { node, phases } => {
+            nodes::phases(simulation.observers.invariants.phases(), node, phases)
+        }
+        ExpectedState::Phase { node, phase } => {
+            nodes::phase(simulation.observers.invariants.phases(), node, *phase)
+        }
         ExpectedState::Reboots { node, times } => nodes::reboots(simulation, node, *times),
         ExpectedState::Writes(wanted) => writes::in_order(&simulation.record, &recorded(simulation, wanted)),
         ExpectedState::OnlyWrites(wanted) => writes::expect_exact_writes(&simulation.record, wanted),
         ExpectedState::Restored(wanted) => {
-            restored::check(&simulation.states, wanted, &simulation.view, &simulation.environment)
+            restored::check(&simulation.observers.states, wanted, &simulation.view, &simulation.environment)
         }
         ExpectedState::Requests(limit) => requests::expect_few(&simulation.record, &simulation.reads, limit),
         ExpectedState::Leader(wanted) => leader::expect_one_writer(&simulation.record, wanted),

@@ -81,7 +81,7 @@ fn samples(simulation: &Simulation, wanted: &MetricMatch) -> Result<Vec<Sample>,
     let (view, now) = (&simulation.view, simulation.now());
     let environment = &simulation.environment;
     let query = |counted: Counted<'_>| monitoring::query(&wanted.expr, environment, view, counted, now);
-    match simulation.exports.with(query)? {
+    match simulation.observers.exports.with(query)? {
         Value::Vector(samples) => Ok(samples),
         Value::Scalar(value) => Ok(vec![Sample { labels: BTreeMap::new(), value }]),
         other => Err(format!("the query returns a {}: expected a vector or a scalar", other.result_type())),

@@ -8,7 +8,7 @@ impl Simulation {
     /// Ends the faults whose annotations were removed. Operators and nodes keep their reports without one, so they
     /// get the annotation that heals them.
     pub(in crate::engine) fn end_unannotated_faults(&mut self) -> Result<(), SessionError> {
-        for target in std::mem::take(&mut self.unannotated) {
+        for target in self.observers.unannotated.take() {
             self.faults_in_effect.end_all(&target);
             if matches!(target, FaultTarget::Operator(_) | FaultTarget::Node(_))
                 && self.check_faulty(&target).is_ok()

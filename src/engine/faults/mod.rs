@@ -140,7 +140,7 @@ impl Simulation {
                 Fault::annotation_patch(Some(fault)),
             )),
             InjectedFault::RenderFlips(pool, times) => {
-                self.agenda.flip(self.now(), pool, *times);
+                self.observers.agenda.flip(self.now(), pool, *times);
                 Ok(())
             }
             InjectedFault::Release(version, fault) => {
@@ -175,7 +175,7 @@ impl Simulation {
 
     /// Ends all faults of a target, and drops its scheduled ones.
     pub(in crate::engine) fn heal(&mut self, faulty: &FaultTarget) -> Result<(), SessionError> {
-        self.agenda.forget(faulty);
+        self.observers.agenda.forget(faulty);
         self.end_faults_of(faulty)
     }
 

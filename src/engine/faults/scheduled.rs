@@ -26,7 +26,7 @@ impl Simulation {
         if pause.is_zero() {
             return self.begin_fault(&beginning);
         }
-        self.agenda.add(after(self.now(), pause), ScheduledFault::Begin(beginning));
+        self.observers.agenda.add(after(self.now(), pause), ScheduledFault::Begin(beginning));
         Ok(())
     }
 
@@ -40,16 +40,16 @@ impl Simulation {
     ) -> Result<(), SessionError> {
         self.check_faulty(&fault.target())?;
         let (event, fault) = (event.clone(), fault.clone());
-        self.agenda.wait_for(AwaitedFault { event, after: pause, fault, lasts });
+        self.observers.agenda.wait_for(AwaitedFault { event, after: pause, fault, lasts });
         Ok(())
     }
 
     fn begin_fault(&mut self, beginning: &Beginning) -> Result<(), SessionError> {
         let Beginning { fault, lasts, since } = beginning;
-        self.agenda.forget_earlier(fault);
+        self.observers.agenda.forget_earlier(fault);
         self.begin_fault_now(fault, *since)?;
         if let Some(lasts) = *lasts {
-            self.agenda.add(after(self.now(), lasts), ScheduledFault::End(fault.clone()));
+            self.observers.agenda.add(after(self.now(), lasts), ScheduledFault::End(fault.clone()));
         }
         Ok(())
     }
@@ -57,13 +57,13 @@ impl Simulation {
     /// Applies the changes that are due. Retries requests that fail because of API server trouble.
     pub(in crate::engine) fn run_due_faults(&mut self) -> Result<(), SessionError> {
         let now = self.now();
-        while let Some(Item { later, is_retry }) = self.agenda.take_due(now) {
+        while let Some(Item { later, is_retry }) = self.observers.agenda.take_due(now) {
             if let Some(text) = later.text().filter(|_| !is_retry) {
                 self.record_event(Event::Fault { text });
             }
             match self.run_scheduled(&later) {
                 Err(error) if error.is_retryable() => {
-                    self.agenda.retry(after(now, RETRY), later);
+                    self.observers.agenda.retry(after(now, RETRY), later);
                 }
                 outcome => outcome?,
             }
@@ -78,7 +78,9 @@ impl Simulation {
             ScheduledFault::Flip(flips) => {
                 self.flip(flips)?;
                 if let Some(rest) = flips.rest() {
-                    self.agenda.add(after(self.now(), render_flips::PAUSE), ScheduledFault::Flip(rest));
+                    self.observers
+                        .agenda
+                        .add(after(self.now(), render_flips::PAUSE), ScheduledFault::Flip(rest));
                 }
                 Ok(())
             }

@@ -11,10 +11,12 @@ use serde_json::Value;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::text::clock_time;
-use windtunnel_core::{Object, condition};
+use windtunnel_core::{Change, Object, View, condition};
 use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
 
+use self::node_order::Phases;
 pub use self::recorded::RecordedInvariant;
+use super::observer::Observer;
 use crate::plan::Invariant;
 use crate::record::WriteEvent;
 
@@ -29,12 +31,20 @@ pub(in crate::engine) struct Invariants {
     /// change.
     is_behind: bool,
     broken: Option<String>,
+    phases: Phases,
 }
 
 impl Invariants {
     /// Creates the checks of a run whose clock starts at `epoch`.
     pub(in crate::engine) fn new(checked: BTreeSet<Invariant>, epoch: Time) -> Self {
-        Self { checked, epoch, last_written: None, is_behind: false, broken: None }
+        Self {
+            checked,
+            epoch,
+            last_written: None,
+            is_behind: false,
+            broken: None,
+            phases: Phases::new(epoch),
+        }
     }
 
     /// The first violation: invariant, object, time and cause.
@@ -50,13 +60,31 @@ impl Invariants {
         }
     }
 
+    /// The phases of all nodes.
+    pub(in crate::engine) fn phases(&self) -> &Phases {
+        &self.phases
+    }
+
+    /// Checks nothing from now on.
+    pub(in crate::engine) fn ignore_all(&mut self) {
+        self.checked.clear();
+        self.broken = None;
+    }
+
     /// Forgets the violation, so that the next one is found.
     fn take_violation(&mut self) -> Option<String> {
         self.broken.take()
     }
+}
 
-    /// Checks a recorded write.
-    pub(in crate::engine) fn check_write(&mut self, write: &WriteEvent, at: Time) {
+impl Observer for Invariants {
+    fn on_change(&mut self, change: &Change, view: &View, now: Time) {
+        if let Some(jump) = self.phases.track_change(change, view, now) {
+            self.report(Invariant::NodeOrder, &format!("Node/{}", jump.node), now, &jump.to_string());
+        }
+    }
+
+    fn on_write(&mut self, write: &WriteEvent, at: Time) {
         if !write.key.is_kind(&CLUSTER_VERSIONS) || write.by != CLUSTER_VERSION_OPERATOR {
             return;
         }
@@ -225,7 +253,7 @@ mod tests {
                 before: None,
                 after: Some(Object::new(object)),
             };
-            invariants.check_write(&write, Time::constant(second, 0));
+            invariants.on_write(&write, Time::constant(second, 0));
         }
         invariants.violation().map(str::to_owned)
     }

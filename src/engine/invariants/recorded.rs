@@ -4,7 +4,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::{Change, View};
 
 use super::Invariants;
-use super::node_order::Phases;
+use crate::engine::observer::Observer as _;
 use crate::plan::Invariant;
 use crate::record::WriteEvent;
 
@@ -14,18 +14,17 @@ use crate::record::WriteEvent;
 pub struct RecordedInvariant {
     invariant: Invariant,
     invariants: Invariants,
-    phases: Phases,
 }
 
 impl RecordedInvariant {
     /// Creates the check of an invariant, for a record whose clock starts at `epoch`.
     pub fn new(invariant: Invariant, epoch: Time) -> Self {
-        Self { invariant, invariants: Invariants::new([invariant].into(), epoch), phases: Phases::new(epoch) }
+        Self { invariant, invariants: Invariants::new([invariant].into(), epoch) }
     }
 
     /// Checks a write. Returns how it breaks the invariant.
     pub fn check_write(&mut self, write: &WriteEvent, at: Time) -> Option<String> {
-        self.invariants.check_write(write, at);
+        self.invariants.on_write(write, at);
         let text = self.invariants.take_violation()?;
         Some(text.split_once(": ").map_or(text.as_str(), |(_, how)| how).to_owned())
     }
@@ -35,7 +34,7 @@ impl RecordedInvariant {
         if self.invariant != Invariant::NodeOrder {
             return None;
         }
-        let jump = self.phases.track_change(change, view, at)?;
+        let jump = self.invariants.phases.track_change(change, view, at)?;
         Some((jump.node.clone(), jump.to_string()))
     }
 }

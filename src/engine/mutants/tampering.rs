@@ -13,6 +13,7 @@ use windtunnel_core::{Answer, Change, ChangeKind, Key, Object, Operation, Refusa
 use super::memory::{Noted, Returns, Unseen, due};
 use super::mutant::{Defect, Mutant, Request, altered};
 use super::place::Place;
+use crate::engine::observer::Observer;
 
 /// A handle to the state. The simulation and its wrapped actors share it, so a simulation with one must not be
 /// copied.
@@ -111,9 +112,11 @@ impl Tampering {
             state.shadow = Some(cluster.clone());
         }
     }
+}
 
+impl Observer for Tampering {
     /// Takes a change of the cluster into what the component believes.
-    pub(in crate::engine) fn observe(&self, change: &Change, now: Time) {
+    fn on_change(&mut self, change: &Change, _: &View, now: Time) {
         let mut state = self.lock();
         if state.withholds(change, now) {
             return;

@@ -157,7 +157,7 @@ impl Simulation {
         let mut lines = Vec::new();
         for (place, name) in self.programs.values() {
             let (pod, container) = place.log();
-            let last = self.exports.with_logs(|logs| {
+            let last = self.observers.exports.with_logs(|logs| {
                 let all = logs.lines(&pod, container, false).into_iter().flatten();
                 all.map(|line| line.text.clone()).collect::<Vec<_>>()
             });
@@ -169,14 +169,16 @@ impl Simulation {
 
     pub(in crate::engine) fn print_of(&self, place: &ProgramSite, line: &str) {
         let (now, (pod, container)) = (self.now(), place.log());
-        self.exports.with_logs(|logs| match logs.recorded_lines(&pod, container).cmp(&RECORDED_LINES) {
-            Ordering::Less => logs.print(&pod, container, line, now, IsRecorded::Yes),
-            Ordering::Equal => {
-                let notice = "windtunnel: later lines are not in the record";
-                logs.print(&pod, container, notice, now, IsRecorded::Yes);
-                logs.print(&pod, container, line, now, IsRecorded::No);
+        self.observers.exports.with_logs(|logs| {
+            match logs.recorded_lines(&pod, container).cmp(&RECORDED_LINES) {
+                Ordering::Less => logs.print(&pod, container, line, now, IsRecorded::Yes),
+                Ordering::Equal => {
+                    let notice = "windtunnel: later lines are not in the record";
+                    logs.print(&pod, container, notice, now, IsRecorded::Yes);
+                    logs.print(&pod, container, line, now, IsRecorded::No);
+                }
+                Ordering::Greater => logs.print(&pod, container, line, now, IsRecorded::No),
             }
-            Ordering::Greater => logs.print(&pod, container, line, now, IsRecorded::No),
         });
     }
 

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
+use windtunnel_core::clock::Time;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::{Change, ChangeKind, View, text_of};
 
 use super::contents::Contents;
 use super::volatile::{BETWEEN_RUNS, ROLLOUTS};
+use crate::engine::observer::Observer;
 use crate::plan::PastState;
 
 /// One state of a cluster, shared by its copies.
@@ -72,22 +74,6 @@ impl KnownStates {
         self.kept.insert(name.to_owned(), State::of(view));
     }
 
-    /// Remembers the cluster before this change, if the change requests another release than the installed one.
-    pub(in crate::engine) fn track_change(&mut self, change: &Change, before: &View) {
-        if change.kind != ChangeKind::Modified || !change.key.is_kind(&CLUSTER_VERSIONS) {
-            return;
-        }
-        let wanted = &change.object["spec"]["desiredUpdate"];
-        let was = change.old.as_ref().map(|old| &old["spec"]["desiredUpdate"]);
-        if was == Some(wanted) {
-            return;
-        }
-        if let Some(installed) = installed(before).filter(|installed| leads_away(wanted, installed)) {
-            let version = text_of(installed, "version").to_owned();
-            self.departures.push(Departure { version, state: State::of(before) });
-        }
-    }
-
     /// The cluster before it first left a release.
     pub(in crate::engine) fn first_departure(&self) -> Option<&State> {
         self.departures.first().map(|departure| &departure.state)
@@ -136,6 +122,26 @@ impl KnownStates {
             let left = if left.is_empty() { "no release".to_owned() } else { left.join(", ") };
             format!("the cluster has not left {version} before; it left {left}")
         })
+    }
+}
+
+impl Observer for KnownStates {
+    /// Remembers the cluster before this change, if the change requests another release than the installed one.
+    fn on_change(&mut self, change: &Change, view: &View, _: Time) {
+        if change.kind != ChangeKind::Modified || !change.key.is_kind(&CLUSTER_VERSIONS) {
+            return;
+        }
+        let Some(old) = &change.old else { return };
+        let wanted = &change.object["spec"]["desiredUpdate"];
+        if old["spec"]["desiredUpdate"] == *wanted {
+            return;
+        }
+        let mut before = view.clone();
+        before.apply(&Change { object: old.clone(), ..change.clone() });
+        if let Some(installed) = installed(&before).filter(|installed| leads_away(wanted, installed)) {
+            let version = text_of(installed, "version").to_owned();
+            self.departures.push(Departure { version, state: State::of(&before) });
+        }
     }
 }
 

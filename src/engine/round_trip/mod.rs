@@ -62,7 +62,7 @@ pub fn run(plan: &Plan, seed: u64) -> Result<RoundTrip, SessionError> {
     if let Some(failure) = run_in_session(&mut session, plan) {
         return Ok(RoundTrip::Failed(failure));
     }
-    let Some(before) = session.simulation.states.first_departure().cloned() else {
+    let Some(before) = session.simulation.observers.states.first_departure().cloned() else {
         return Ok(RoundTrip::NoUpdate);
     };
     let Ok(home) = before.version().parse::<Version>() else { return Ok(RoundTrip::NoUpdate) };

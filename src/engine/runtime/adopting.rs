@@ -16,22 +16,22 @@ const ARCHITECTURE: &str = "amd64";
 impl Simulation {
     /// Gives machines to new nodes, and takes down those of deleted ones.
     pub(in crate::engine) fn adopt_nodes(&mut self) {
-        for name in std::mem::take(&mut self.adoption.changed) {
+        for name in std::mem::take(&mut self.observers.adoption.changed) {
             let node = self.view.get(&NODES, "", &name).cloned();
             let uid = node.as_ref().map(|node| node.uid().to_owned());
-            if self.adoption.adopted.get(&name) == uid.as_ref() {
+            if self.observers.adoption.adopted.get(&name) == uid.as_ref() {
                 continue;
             }
-            if self.adoption.adopted.remove(&name).is_some() {
+            if self.observers.adoption.adopted.remove(&name).is_some() {
                 self.take_down(&name);
                 self.machines.remove(&name);
             }
             if let (Some(node), Some(uid)) = (node, uid) {
                 if self.adopt(&node) {
-                    self.adoption.adopted.insert(name, uid);
+                    self.observers.adoption.adopted.insert(name, uid);
                 } else {
                     // The kubelet repeats it when the cluster settles again.
-                    self.adoption.changed.insert(name);
+                    self.observers.adoption.changed.insert(name);
                 }
             }
         }
@@ -47,7 +47,7 @@ impl Simulation {
             None => mco::server::first_disk(&self.view, pool_of(node)),
         };
         let disk = disk.unwrap_or_default();
-        let number = self.adoption.count;
+        let number = self.observers.adoption.count;
         let registered = self.reported(node, &disk, number);
         let (by, who) =
             (format!("kubelet/{name}"), Identity::new(format!("system:node:{name}"), &["system:nodes"]));
@@ -61,7 +61,7 @@ impl Simulation {
                 return false;
             }
         }
-        self.adoption.count += 1;
+        self.observers.adoption.count += 1;
         self.add_machine(&name, disk, Vec::new());
         true
     }

@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use windtunnel_core::clock::Time;
 use windtunnel_core::resources::NODES;
 use windtunnel_core::{Change, View};
+
+use crate::engine::observer::Observer;
 
 /// The nodes of clients, and the machines that they have.
 #[derive(Debug, Clone, Default)]
@@ -25,9 +28,10 @@ impl Adoption {
             self.changed = view.list(&NODES).map(|node| node.name().to_owned()).collect();
         }
     }
+}
 
-    /// Looks at a change of a node.
-    pub(in crate::engine) fn notice(&mut self, change: &Change) {
+impl Observer for Adoption {
+    fn on_change(&mut self, change: &Change, _: &View, _: Time) {
         if self.is_enabled && change.key.is_kind(&NODES) {
             self.changed.insert(change.key.name.clone());
         }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
-use windtunnel_core::Change;
 use windtunnel_core::clock::{Time, after};
+use windtunnel_core::{Change, View};
 
+use crate::engine::observer::Observer;
 use crate::plan::{FaultEvent, FaultTarget, InjectedFault};
 
 /// The begin of a fault.
@@ -124,15 +125,6 @@ impl Agenda {
         self.awaited.push(fault);
     }
 
-    /// Counts a change of the cluster at `now`, and schedules the faults that begin there.
-    pub(in crate::engine) fn notice(&mut self, change: &Change, now: Time) {
-        let begins = self.awaited.extract_if(.., |awaited| awaited.counts_last(change));
-        let begins: Vec<AwaitedFault> = begins.collect();
-        for awaited in begins {
-            self.add(after(now, awaited.after), awaited.begin(change));
-        }
-    }
-
     /// Schedules another attempt of a change.
     pub(in crate::engine) fn retry(&mut self, at: Time, later: ScheduledFault) {
         self.insert(at, Item { later, is_retry: true });
@@ -161,6 +153,17 @@ impl Agenda {
         };
         self.items.retain(|_, item| !is_same(&item.later.faulty()));
         self.awaited.retain(|awaited| !is_same(&awaited.fault.target()));
+    }
+}
+
+impl Observer for Agenda {
+    /// Counts a change of the cluster, and schedules the faults that begin there.
+    fn on_change(&mut self, change: &Change, _: &View, now: Time) {
+        let begins = self.awaited.extract_if(.., |awaited| awaited.counts_last(change));
+        let begins: Vec<AwaitedFault> = begins.collect();
+        for awaited in begins {
+            self.add(after(now, awaited.after), awaited.begin(change));
+        }
     }
 }
 

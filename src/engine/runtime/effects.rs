@@ -40,7 +40,7 @@ impl Simulation {
             }
             Effect::Count(counter) => {
                 self.schedule.deliver_count(counter.metric);
-                self.exports.count(counter);
+                self.observers.exports.count(counter);
             }
             Effect::Log(text) => self.print(id, &text, IsRecorded::Yes),
             Effect::LogDetail(text) => self.print(id, &text, IsRecorded::No),
@@ -67,10 +67,10 @@ impl Simulation {
     fn print(&self, id: ActorId, text: &str, recorded: IsRecorded) {
         let now = self.now();
         if let Some((pod, container)) = self.processes.of_actor(id) {
-            self.exports.with_logs(|logs| logs.print(pod, container, text, now, recorded));
+            self.observers.exports.with_logs(|logs| logs.print(pod, container, text, now, recorded));
         } else if let Some((pod, container)) = self.schedule.name(id).and_then(mco::log_name) {
             let pod = PODS.key(mco::NAMESPACE, &pod);
-            self.exports.with_logs(|logs| logs.print(&pod, container, text, now, recorded));
+            self.observers.exports.with_logs(|logs| logs.print(&pod, container, text, now, recorded));
         }
     }
 
@@ -80,7 +80,7 @@ impl Simulation {
             return; // A restarted kubelet starts its running containers again.
         }
         let now = self.now();
-        self.exports.with_logs(|logs| logs.started(&pod, &container));
+        self.observers.exports.with_logs(|logs| logs.started(&pod, &container));
         if let Some(process) = self.start_in_container(kubelet, &object, &pod, &container) {
             return self.add_process(pod, container, process);
         }
@@ -112,7 +112,7 @@ impl Simulation {
 
     /// Drops the counters of a component that has ended.
     pub(in crate::engine) fn forget_counts(&mut self, by: &str) {
-        for metric in self.exports.forget(by) {
+        for metric in self.observers.exports.forget(by) {
             self.schedule.deliver_count(metric);
         }
     }
@@ -155,7 +155,7 @@ impl Simulation {
             Running::Program => self.kill_program(pod, container),
             Running::Suspended | Running::Idle => {}
         }
-        self.exports.with_logs(|logs| logs.ended(pod, container));
+        self.observers.exports.with_logs(|logs| logs.ended(pod, container));
         self.signal(
             process.kubelet,
             Signal::Exited { pod: pod.clone(), container: container.to_owned(), code },

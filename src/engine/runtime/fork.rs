@@ -12,7 +12,7 @@ use windtunnel_openshift::environment::Environment;
 use super::metrics::Exports;
 use super::processes::{Program, Running, Task, program};
 use super::simulation::Simulation;
-use crate::record::{Record, Secrets};
+use crate::record::Record;
 
 impl Simulation {
     /// A separate copy in `environment`, on the runtime of the caller, which continues `record`. `now` is the time of
@@ -28,13 +28,13 @@ impl Simulation {
     ) -> Option<Self> {
         let clock = VirtualClock::starting_at(now);
         let connection = self.connection.fork(clock.clone())?;
-        let exports = Arc::new(Exports::clone(&self.exports));
+        let exports = Arc::new(Exports::clone(&self.observers.exports));
         let mut copy = Self::with_exports(connection, clock, environment, self.streams, record, exports);
         (copy.first_program, copy.first_task) = (self.first_program, self.first_task);
         copy.view = self.view.clone();
+        copy.observers.copy_from(&self.observers);
         copy.folding = self.folding.clone();
         copy.progress = self.progress.clone();
-        copy.secrets = Arc::new(Secrets::clone(&self.secrets));
         copy.last_output.clone_from(&self.last_output);
         copy.kept_values.clone_from(&self.kept_values);
         copy.last_actions = self.last_actions.clone();
@@ -44,18 +44,12 @@ impl Simulation {
         copy.alerts.send_replace(self.alerts.borrow().clone());
         copy.processes = self.processes.copied();
         copy.machines = self.machines.clone();
-        copy.phases = self.phases.clone();
-        copy.invariants = self.invariants.clone();
-        copy.states = self.states.clone();
         copy.pinned = self.pinned;
         copy.server_minor = self.server_minor;
         copy.api_server_mismatch.clone_from(&self.api_server_mismatch);
-        copy.agenda = self.agenda.clone();
         copy.faults_in_effect = self.faults_in_effect.clone();
-        copy.unannotated.clone_from(&self.unannotated);
         copy.crashes = self.crashes.clone();
         copy.embedded = self.embedded.copied();
-        copy.marks = self.marks.clone();
         copy.defect = self.defect;
         copy.copy_actors_from(self);
         Some(copy)

@@ -40,14 +40,14 @@ impl Simulation {
 
     fn insight_parts(&self, identity: &Identity, pod: &Key, container: &str) -> Parts {
         let mut client = self.connection.client(identity);
-        if let Some(tampering) = &self.tampering {
+        if let Some(tampering) = &self.observers.tampering {
             client = tampering.client(container, client);
         }
         let observer = Arc::new(InsightLog {
             pod: pod.clone(),
             container: container.to_owned(),
             clock: Arc::clone(&self.clock),
-            exports: Arc::clone(&self.exports),
+            exports: Arc::clone(&self.observers.exports),
         });
         Parts { client, clock: Arc::clone(&self.clock) as _, alerts: Some(self.alert_stream()), observer }
     }

@@ -14,6 +14,7 @@ use windtunnel_openshift::monitoring::{self, Counted, History, Transitions};
 
 use super::logs::{Logs, pod};
 use crate::backends::{LogRequest, PodRequest, PodResponse, Upstream};
+use crate::engine::observer::Observer;
 
 /// The port of the operator's metrics.
 const METRICS_PORT: u16 = 9099;
@@ -48,21 +49,6 @@ impl Exports {
     /// Calls `call` with the logs.
     pub(in crate::engine) fn with_logs<T>(&self, call: impl FnOnce(&mut Logs) -> T) -> T {
         call(&mut self.lock().logs)
-    }
-
-    /// Counts a change of the cluster, and drops the logs of a deleted pod.
-    pub(in crate::engine) fn track_change(&self, change: &Change) {
-        if change.key.is_kind(&LEASES) {
-            return;
-        }
-        let mut counts = self.lock();
-        counts.is_changed = true;
-        if change.kind == ChangeKind::Deleted && change.key.is_kind(&PODS) {
-            counts.logs.forget(&change.key);
-        }
-        if Transitions::are_touched_by(change) {
-            counts.transitions.notice(change);
-        }
     }
 
     /// Sets the counter of a component.
@@ -113,6 +99,23 @@ impl Exports {
     pub(in crate::engine) fn with<T>(&self, call: impl FnOnce(Counted<'_>) -> T) -> T {
         let counts = self.lock();
         call(Counted { transitions: Some(&counts.transitions), counters: &counts.counters })
+    }
+}
+
+impl Observer for Arc<Exports> {
+    /// Counts a change of the cluster, and drops the logs of a deleted pod.
+    fn on_change(&mut self, change: &Change, _: &View, _: Time) {
+        if change.key.is_kind(&LEASES) {
+            return;
+        }
+        let mut counts = self.lock();
+        counts.is_changed = true;
+        if change.kind == ChangeKind::Deleted && change.key.is_kind(&PODS) {
+            counts.logs.forget(&change.key);
+        }
+        if Transitions::are_touched_by(change) {
+            counts.transitions.notice(change);
+        }
     }
 }
 

@@ -23,7 +23,7 @@ mod joining;
 pub(super) mod logs;
 mod machines;
 pub(super) mod metrics;
-mod observer;
+mod observers;
 mod pending;
 mod processes;
 mod program_site;
@@ -36,7 +36,6 @@ mod workload_logs;
 
 pub(super) use embedded::{Embedded, End};
 pub use embedded::{EmbeddedPlace, EmbeddedProgram, ProgramFuture, StartProgram};
-pub(super) use observer::Observer;
 pub use pending::Pending;
 pub(super) use processes::{
     KILLED, Process, RESTART_DELAY, Running, Task, UPDATE_STATUS_CONTROLLER, account_of,

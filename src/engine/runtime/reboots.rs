@@ -108,7 +108,7 @@ impl Simulation {
         let object = self.view.get(&NODES, "", node);
         if let Some(how) = object.and_then(|object| node_order::missing_drain(object, config)) {
             let now = self.now();
-            self.invariants.report(Invariant::NodeOrder, &format!("Node/{node}"), now, &how);
+            self.observers.invariants.report(Invariant::NodeOrder, &format!("Node/{node}"), now, &how);
         }
     }
 

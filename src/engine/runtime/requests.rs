@@ -10,8 +10,6 @@ use windtunnel_core::{Change, ChangeKind, Identity, Object, Operation, Refusal, 
 
 use super::crashes::CrashMoment;
 use super::simulation::Simulation;
-use crate::engine::unannotated;
-use crate::plan::Invariant;
 use crate::record::{Entry, Event, WriteEvent};
 
 /// The writer, in the record, of removals that follow from other removals.
@@ -86,8 +84,7 @@ impl Simulation {
         let mut removals = self.read_changes();
         removals.retain(|removal| removal.key != write.key());
         let event = write_event(by, write, before, &outcome, &self.view);
-        self.invariants.check_write(&event, at);
-        self.print_operator_status(&event);
+        self.observers.on_write(&event, at);
         let done_anyway = outcome.is_err().then(|| write_despite_error(&event, &self.view)).flatten();
         for event in std::iter::once(event).chain(done_anyway).chain(removals) {
             self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
@@ -117,28 +114,9 @@ impl Simulation {
         }
         let mut removals = Vec::new();
         for change in self.connection.changes(&self.view) {
-            if change.key.is_kind(&SECRETS) {
-                self.secrets.learn_secret(&change.object);
-            }
-            self.states.track_change(&change, &self.view);
             self.view.apply(&change);
-            let now = self.clock.now();
-            if let Some(tampering) = &self.tampering {
-                tampering.observe(&change, now);
-            }
-            if let Some(jump) = self.phases.track_change(&change, &self.view, now) {
-                self.invariants.report(
-                    Invariant::NodeOrder,
-                    &format!("Node/{}", jump.node),
-                    now,
-                    &jump.to_string(),
-                );
-            }
+            self.observers.on_change(&change, &self.view, self.clock.now());
             self.set_clock_by_fault(&change);
-            self.adoption.notice(&change);
-            self.agenda.notice(&change, now);
-            self.unannotated.extend(unannotated::target_without_annotation(&change));
-            self.exports.track_change(&change);
             self.schedule.deliver(&change);
             if change.kind == ChangeKind::Deleted && !removed_by_clients.contains(&change.key) {
                 removals.push(removal(change));
@@ -153,7 +131,7 @@ impl Simulation {
             && let Operation::Create(secret) | Operation::Update(secret) | Operation::MergePatch(secret) =
                 &write.operation
         {
-            self.secrets.learn_secret(secret);
+            self.observers.secrets.learn_secret(secret);
         }
     }
 

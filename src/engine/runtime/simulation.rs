@@ -20,13 +20,11 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Key, View};
 use windtunnel_openshift::environment::Environment;
 
-use super::adoption::Adoption;
-use super::agenda::Agenda;
 use super::crashes::Crashes;
 use super::embedded::Embedded;
 use super::machines::Machines;
 use super::metrics::Exports;
-use super::observer::Observer;
+use super::observers::Observers;
 use super::pending::Pending;
 use super::processes::Processes;
 use super::program_site::ProgramSite;
@@ -35,15 +33,12 @@ use super::reads::Reads;
 use crate::backends::{ClusterConnection, Pace};
 use crate::engine::error::SessionError;
 use crate::engine::faults_in_effect::FaultsInEffect;
-use crate::engine::invariants::Invariants;
-use crate::engine::invariants::node_order::Phases;
 use crate::engine::last_actions::LastActions;
 use crate::engine::mutants::{SeededDefect, Tampering};
 use crate::engine::output::CapturedOutput;
 use crate::engine::progress::Progress;
-use crate::engine::restored::KnownStates;
-use crate::plan::{FaultTarget, Invariant, ProgramPlan, Snapshot};
-use crate::record::{Entry, Event, Folding, Record, Secrets};
+use crate::plan::{ProgramPlan, Snapshot};
+use crate::record::{Entry, Event, Folding, Record};
 
 /// The number of entries from which a flood of writes is named after the component that made most of them.
 const LAST_WRITES: usize = 1000;
@@ -59,6 +54,7 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) view: View,
     pub(in crate::engine) record: Record,
     pub(super) folding: Folding,
+    pub(in crate::engine) observers: Observers,
     /// The reads of kube clients since the start.
     pub(in crate::engine) reads: Reads,
     /// The place of the run in its plan.
@@ -68,8 +64,6 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) alerts: watch::Sender<Vec<ActiveAlert>>,
     /// Snapshot texts that the caller writes, with their files.
     pub(in crate::engine) snapshots: Vec<Snapshot>,
-    /// The values that the run must not print.
-    pub(in crate::engine) secrets: Arc<Secrets>,
     /// The output of the last command.
     pub(in crate::engine) last_output: Option<CapturedOutput>,
     /// When time stops for good.
@@ -78,10 +72,6 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) writes_max: Option<usize>,
     /// Values that steps have kept for later ones, by name.
     pub(in crate::engine) kept_values: BTreeMap<String, String>,
-    /// The earlier states that the cluster can be compared with.
-    pub(in crate::engine) states: KnownStates,
-    /// The counters of running components, also for clients that query pods.
-    pub(in crate::engine) exports: Arc<Exports>,
     /// The last actions of the scenario.
     pub(in crate::engine) last_actions: LastActions,
     /// Whether an expectation waits for a line in a log, so that it is checked after each new one.
@@ -98,21 +88,11 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) api_server_mismatch: Option<String>,
     pub(in crate::engine) processes: Processes,
     pub(in crate::engine) machines: Machines,
-    /// The nodes of clients that get machines.
-    pub(in crate::engine) adoption: Adoption,
-    pub(in crate::engine) phases: Phases,
-    pub(in crate::engine) invariants: Invariants,
     pub(in crate::engine) schedule: Schedule,
-    /// Faults that begin and end later.
-    pub(in crate::engine) agenda: Agenda,
     /// The faults that are in effect.
     pub(in crate::engine) faults_in_effect: FaultsInEffect,
-    /// The targets whose fault annotation a user removed, which ends their faults.
-    pub(in crate::engine) unannotated: Vec<FaultTarget>,
     /// Planned crashes of processes at their writes.
     pub(in crate::engine) crashes: Crashes,
-    /// The mutant of the run, if there is one.
-    pub(in crate::engine) tampering: Option<Tampering>,
     /// The programs of the user's machine.
     pub(in crate::engine) program_plans: Arc<[ProgramPlan]>,
     /// The places and names of programs that were started, by their ids.
@@ -125,10 +105,6 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) failed_starts: Vec<(Key, String)>,
     /// The programs in Rust.
     pub(in crate::engine) embedded: Embedded,
-    /// Looks at the cluster whenever it has settled.
-    pub(in crate::engine) observer: Option<Observer<Self>>,
-    /// The marks that components have reached, with the time at which each was reached first.
-    pub(in crate::engine) marks: BTreeMap<&'static str, Time>,
     /// The seeded defect of the run, if there is one.
     pub(in crate::engine) defect: Option<&'static SeededDefect>,
     /// The virtual second in which requests are counted, and the number of requests before it.
@@ -162,9 +138,9 @@ impl Simulation {
             environment: Arc::clone(&environment),
             alerts: alerts.subscribe(),
         }));
-        let phases = Phases::new(record.header.epoch);
         let secrets = connection.secrets().unwrap_or_default();
-        let invariants = Invariants::new(Invariant::all(), record.header.epoch);
+        let epoch = record.header.epoch;
+        let observers = Observers::new(epoch, secrets, exports, Arc::clone(&environment));
         Self {
             environment,
             streams,
@@ -174,17 +150,15 @@ impl Simulation {
             view: View::default(),
             record,
             folding: Folding::default(),
+            observers,
             progress: Progress::default(),
             reads: Reads::default(),
             alerts,
             snapshots: Vec::new(),
-            secrets,
             last_output: None,
             halt: None,
             writes_max: None,
             kept_values: BTreeMap::new(),
-            states: KnownStates::default(),
-            exports,
             last_actions: LastActions::default(),
             waits_for_log: false,
             first_program: None,
@@ -194,23 +168,15 @@ impl Simulation {
             api_server_mismatch: None,
             processes: Processes::default(),
             machines: Machines::default(),
-            adoption: Adoption::default(),
-            phases,
-            invariants,
             schedule: Schedule::default(),
-            agenda: Agenda::default(),
             faults_in_effect: FaultsInEffect::default(),
-            unannotated: Vec::new(),
             crashes: Crashes::default(),
-            tampering: None,
             program_plans: Arc::default(),
             programs: BTreeMap::new(),
             program_faults: Vec::new(),
             program_restarts: BTreeSet::new(),
             failed_starts: Vec::new(),
             embedded: Embedded::default(),
-            observer: None,
-            marks: BTreeMap::new(),
             defect: None,
             requests: (0, 0),
         }
@@ -247,7 +213,7 @@ impl Simulation {
         for id in ids {
             self.schedule.wrap(id, |actor| tampering.wrap(actor));
         }
-        self.tampering = Some(tampering.clone());
+        self.observers.tampering = Some(tampering.clone());
     }
 
     /// Plants a defect in the running components, and in those that start later.
@@ -265,7 +231,7 @@ impl Simulation {
             Some(defect) => defect.plant_in(actor),
             None => actor,
         };
-        match &self.tampering {
+        match &self.observers.tampering {
             Some(tampering) => tampering.wrap(actor),
             None => actor,
         }
@@ -305,7 +271,7 @@ impl Simulation {
             self.settle()?;
             self.let_programs_work().await?;
             self.folding.keep_up(&mut self.record.entries);
-            self.be_observed();
+            let next_look = self.on_settle();
             if let Some(why) = self.connection.lost() {
                 return Err(SessionError::ClusterLost(why.to_owned()));
             }
@@ -313,7 +279,8 @@ impl Simulation {
                 return Err(SessionError::Halted);
             }
             // `stop` cannot change its answer before something is written or printed.
-            let printed = if self.waits_for_log { self.exports.with_logs(|logs| logs.printed()) } else { 0 };
+            let printed =
+                if self.waits_for_log { self.observers.exports.with_logs(|logs| logs.printed()) } else { 0 };
             let seen = (self.record.entries.len(), printed);
             if checked_at != Some(seen) && stop(self) {
                 return Ok(true);
@@ -324,8 +291,7 @@ impl Simulation {
                 return Err(SessionError::Halted);
             }
             let deadline_or_halt = self.halt.map_or(deadline, |halt| halt.min(deadline));
-            let due =
-                [self.due(), self.observer.as_ref().and_then(Observer::next)].into_iter().flatten().min();
+            let due = [self.due(), next_look].into_iter().flatten().min();
             let next = due.map_or(deadline_or_halt, |at| at.min(deadline_or_halt));
             if next <= now && now >= deadline {
                 return Ok(false);
@@ -350,14 +316,6 @@ impl Simulation {
         }
         let by = counts.into_iter().max_by_key(|(_, count)| *count).map_or("", |(by, _)| by);
         Err(SessionError::TooManyWrites { writes: most, by: by.to_owned() })
-    }
-
-    /// Lets the observer look at the settled cluster.
-    fn be_observed(&mut self) {
-        if let Some(mut observer) = self.observer.take() {
-            observer.look_at(self);
-            self.observer = Some(observer);
-        }
     }
 
     /// Lets time pass until `moment`, or until a controller beside the engine writes something or ends.
@@ -404,7 +362,10 @@ impl Simulation {
     /// When the next actor, machine or fault is due.
     pub(in crate::engine) fn due(&self) -> Option<Time> {
         let programs = self.program_restarts.first().map(|(at, _)| *at);
-        [self.schedule.due(), self.machines.next(), self.agenda.next(), programs].into_iter().flatten().min()
+        [self.schedule.due(), self.machines.next(), self.observers.agenda.next(), programs]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Makes the due actors ready, and carries out due faults, boots and retries.
@@ -453,13 +414,13 @@ impl Simulation {
 
     pub(in crate::engine) fn turn(&mut self, id: ActorId) {
         let now = self.now();
-        let (alerts, counters) = (self.alerts.borrow(), self.exports.counters());
+        let (alerts, counters) = (self.alerts.borrow(), self.observers.exports.counters());
         let surroundings = Surroundings { view: &self.view, alerts: &alerts, counters: &counters, now };
         let turn = self.schedule.turn(id, surroundings);
         drop(alerts);
         let Some(turn) = turn else { return };
         for mark in turn.marks {
-            self.marks.entry(mark).or_insert(now);
+            self.observers.marks.entry(mark).or_insert(now);
         }
         if !turn.writes.is_empty() && !self.request(id, turn.writes) {
             return;

@@ -1,14 +1,20 @@
 //! Lines for the logs of workloads whose programs are simulated outside their pods: one at the start of each container, and
 //! those of operators about their ClusterOperators.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use windtunnel_controllers::PayloadWorkloads;
+use windtunnel_core::clock::Time;
 use windtunnel_core::log::{Severity, klog};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, PODS};
 use windtunnel_core::{Key, Object};
+use windtunnel_openshift::environment::Environment;
 
 use super::logs::IsRecorded;
+use super::metrics::Exports;
 use super::simulation::Simulation;
+use crate::engine::observer::Observer;
 use crate::record::WriteEvent;
 
 /// The file and line of an operator's message in openshift/library-go.
@@ -27,11 +33,19 @@ impl Simulation {
         let line = format!("{container} of image {image} has started; it is simulated outside of its pod");
         let now = self.now();
         let line = klog(Severity::Info, now, SOURCE, line);
-        self.exports.with_logs(|logs| logs.print(key, container, &line, now, IsRecorded::No));
+        self.observers.exports.with_logs(|logs| logs.print(key, container, &line, now, IsRecorded::No));
     }
+}
 
+/// The logs of the operators of ClusterOperators.
+pub(super) struct OperatorLogs {
+    environment: Arc<Environment>,
+    exports: Arc<Exports>,
+}
+
+impl Observer for OperatorLogs {
     /// Prints the change of a ClusterOperator by its operator, as library-go does.
-    pub(super) fn print_operator_status(&self, write: &WriteEvent) {
+    fn on_write(&mut self, write: &WriteEvent, now: Time) {
         let is_logged = self.environment.payload_workloads == PayloadWorkloads::InPods
             && write.key.is_kind(&CLUSTER_OPERATORS)
             && write.by.starts_with("operator/");
@@ -45,9 +59,15 @@ impl Simulation {
             return;
         }
         let diff = json!({ "status": { "conditions": changed } });
-        let (now, line) = (self.now(), format!("clusteroperator/{} diff {diff}", write.key.name));
+        let line = format!("clusteroperator/{} diff {diff}", write.key.name);
         let line = klog(Severity::Info, now, STATUS_CONTROLLER, line);
         self.exports.with_logs(|logs| logs.print(&pod, &container, &line, now, IsRecorded::No));
+    }
+}
+
+impl OperatorLogs {
+    pub(super) fn new(environment: Arc<Environment>, exports: Arc<Exports>) -> Self {
+        Self { environment, exports }
     }
 
     /// The log of the Deployment of an operator.

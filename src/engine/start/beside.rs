@@ -88,7 +88,7 @@ impl Session {
         let simulation = runtime.block_on(async {
             let mut simulation = Self::beside(connect, components, server_minor, seed, start)?;
             simulation.run_until(start, |_| false).await?;
-            simulation.states.begin(&simulation.view);
+            simulation.observers.states.begin(&simulation.view);
             Ok::<_, SessionError>(simulation)
         })?;
         Ok(Self { simulation, runtime })
@@ -118,7 +118,7 @@ impl Session {
         }
         let of_machines = [KUBELET, MACHINE_CONFIG_DAEMON];
         let is_enabled = of_machines.into_iter().any(|name| components.include(name));
-        simulation.adoption.enable(is_enabled, &simulation.view);
+        simulation.observers.adoption.enable(is_enabled, &simulation.view);
         let own = components::of(&environment, streams, &simulation)?;
         for actor in own.into_iter().chain(components.controllers) {
             simulation.add(actor);

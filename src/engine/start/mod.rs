@@ -263,7 +263,7 @@ impl Session {
         for origin in origins {
             origin.record_validity(&simulation);
         }
-        simulation.states.begin(&simulation.view);
+        simulation.observers.states.begin(&simulation.view);
         Ok(simulation)
     }
 
@@ -302,13 +302,13 @@ impl Session {
         let record = Record::new(options.header(epoch), Vec::new());
         let mut simulation = Simulation::new(connection, clock, Arc::clone(&environment), streams, record);
         if plan.shows_secrets {
-            simulation.secrets = Arc::new(Secrets::shown());
+            simulation.observers.secrets = Arc::new(Secrets::shown());
         }
         // The reason of an earlier object that is rejected may contain them.
         let secrets = plan.objects.iter().map(|planned| &planned.object);
         let secrets = secrets.filter(|object| SECRETS.is_kind_of(object));
-        secrets.for_each(|secret| simulation.secrets.learn_secret(secret));
-        simulation.invariants = Invariants::new(plan.invariants.clone(), epoch);
+        secrets.for_each(|secret| simulation.observers.secrets.learn_secret(secret));
+        simulation.observers.invariants = Invariants::new(plan.invariants.clone(), epoch);
         simulation.program_plans = plan.programs.clone().into();
         simulation.embedded = Embedded::new(options.embedded.to_vec());
         simulation.pinned = plan.kubernetes_minor.is_some();
@@ -364,7 +364,7 @@ impl Session {
     fn install_object(simulation: &mut Simulation, write: &Write) -> Result<(), SessionError> {
         let answer = simulation.write(INSTALLER, &Identity::admin(), write);
         answer.map(drop).map_err(|refusal| {
-            SessionError::refused(write, refusal).redact_with(|text| simulation.secrets.hide(text))
+            SessionError::refused(write, refusal).redact_with(|text| simulation.observers.secrets.hide(text))
         })
     }
 }

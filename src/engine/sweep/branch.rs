@@ -102,9 +102,12 @@ impl Snapshot {
         let version = session.view().get(&CLUSTER_VERSIONS, "", "version");
         let generation = version.map_or(0, Object::generation);
         let is_back = terms.goes_back && verdict == Verdict::Safe;
-        let Simulation { states, view, environment, .. } = &session.simulation;
-        let left_over =
-            if is_back { restored::since_first_update(states, view, environment) } else { Vec::new() };
+        let Simulation { observers, view, environment, .. } = &session.simulation;
+        let left_over = if is_back {
+            restored::since_first_update(&observers.states, view, environment)
+        } else {
+            Vec::new()
+        };
         if terms.must_be_restored && left_over.iter().any(Leftover::counts) {
             verdict = Verdict::LeftOver;
         }
