@@ -33,7 +33,7 @@ pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> C
         stdout,
         stderr,
     });
-    simulation.last_output = Some(captured.clone());
+    simulation.steps.last_output = Some(captured.clone());
     captured
 }
 
@@ -110,7 +110,8 @@ pub(super) fn last_output(simulation: &Simulation) -> Result<CapturedOutput, Str
     let last = simulation.record.entries.iter().rev().find_map(|entry| match &entry.event {
         Event::Command { code, stdout, stderr, .. } => {
             let recorded = CommandOutput { stdout: stdout.clone(), stderr: stderr.clone(), code: *code };
-            let captured = simulation.last_output.as_ref().filter(|captured| captured.redacted == recorded);
+            let captured =
+                simulation.steps.last_output.as_ref().filter(|captured| captured.redacted == recorded);
             Some(captured.cloned().unwrap_or_else(|| CapturedOutput::plain(recorded)))
         }
         // The record has a command's requests before the command itself.

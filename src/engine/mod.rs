@@ -49,6 +49,7 @@ mod run;
 mod runtime;
 mod session;
 mod start;
+mod step_state;
 pub mod sweep;
 mod unannotated;
 pub(crate) mod workers;

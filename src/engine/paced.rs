@@ -23,7 +23,7 @@ impl Session {
         pace: Arc<dyn Pace>,
         mut report: impl FnMut(&Self, &PlannedStep, &Result<(), SessionError>),
     ) -> Option<Failure> {
-        self.simulation.progress = Progress::default();
+        self.simulation.steps.progress = Progress::default();
         if plan.strict {
             self.be_strict();
         }

@@ -23,7 +23,7 @@ impl Session {
         runtime.block_on(async {
             simulation.settle()?;
             let text = captures::value(simulation, &keep.what).map_err(SessionError::ExpectationFailed)?;
-            simulation.kept_values.insert(keep.name.clone(), text);
+            simulation.steps.kept_values.insert(keep.name.clone(), text);
             Ok(())
         })
     }
@@ -48,14 +48,14 @@ impl Session {
     /// The failure of the last attempt, once the time is over. Errors other than [`SessionError::ExpectationFailed`] end
     /// the retries at once.
     pub fn retry(&mut self, retry: &Retry) -> Result<(), SessionError> {
-        self.simulation.progress.set_retries(true);
+        self.simulation.steps.progress.set_retries(true);
         let outcome = self.retry_until_passed(retry);
-        self.simulation.progress.set_retries(false);
+        self.simulation.steps.progress.set_retries(false);
         outcome
     }
 
     fn retry_until_passed(&mut self, retry: &Retry) -> Result<(), SessionError> {
-        self.simulation.last_actions.forget();
+        self.simulation.steps.last_actions.forget();
         let deadline = after(self.now(), retry.within);
         loop {
             let begun = self.simulation.record.entries.len();

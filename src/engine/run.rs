@@ -117,7 +117,7 @@ pub(super) fn run_observed(
 /// Runs the steps of a plan after the first `done` in a session that has run these. Returns the step that failed, which
 /// ends the run.
 pub fn run_after(session: &mut Session, plan: &Plan, done: usize) -> Option<Failure> {
-    session.simulation.progress = Progress::before(done);
+    session.simulation.steps.progress = Progress::before(done);
     continue_in_session(session, plan)
 }
 
@@ -133,9 +133,9 @@ pub(super) type Report<'r> = dyn FnMut(&Session, &PlannedStep, &Result<(), Sessi
 pub(super) fn run_steps(session: &mut Session, plan: &Plan, report: &mut Report<'_>) -> Option<Failure> {
     session.learn_secrets(plan);
     let mut failure = None;
-    let first = session.simulation.progress.step();
+    let first = session.simulation.steps.progress.step();
     for (index, planned) in plan.timeline.iter().enumerate().skip(first) {
-        if session.simulation.progress.begin_step(index) {
+        if session.simulation.steps.progress.begin_step(index) {
             session.begin_step(&planned.text);
         }
         let outcome = session.run_step(&planned.step);

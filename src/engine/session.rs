@@ -33,18 +33,18 @@ impl Session {
     /// Stops virtual time for good when `span` has passed since the start. A step that runs then ends with
     /// [`SessionError::Halted`].
     pub fn halt_after(&mut self, span: SignedDuration) {
-        self.simulation.halt = Some(after(self.simulation.record.header.epoch, span));
+        self.simulation.steps.halt = Some(after(self.simulation.record.header.epoch, span));
     }
 
     /// Ends the run with [`SessionError::TooManyWrites`] when its record has more entries than this.
     pub fn limit_writes(&mut self, most: usize) {
-        self.simulation.writes_max = Some(most);
+        self.simulation.steps.writes_max = Some(most);
     }
 
     /// Makes expectations fail that say `within` and have held since before the last actions: they do not test
     /// what the actions do.
     pub fn be_strict(&mut self) {
-        self.simulation.last_actions.is_strict = true;
+        self.simulation.steps.last_actions.is_strict = true;
     }
 
     /// Checks no invariants from now on.
@@ -100,7 +100,7 @@ impl Session {
 
     /// Takes the texts of the snapshots so far that have no text in the plan.
     pub fn take_snapshots(&mut self) -> Vec<Snapshot> {
-        std::mem::take(&mut self.simulation.snapshots)
+        std::mem::take(&mut self.simulation.steps.snapshots)
     }
 
     /// How long the run has waited for programs of this machine; `None` without any.
@@ -139,7 +139,7 @@ impl Session {
     /// As [`Session::perform`], [`Session::expect_rejection`], [`Session::run`], [`Session::advance`] and
     /// [`Session::expect`]. [`SessionError::InvariantBroken`]: the step broke an invariant of the plan.
     pub fn run_step(&mut self, step: &Step) -> Result<(), SessionError> {
-        self.simulation.last_actions.held_before = false;
+        self.simulation.steps.last_actions.held_before = false;
         let entries = self.simulation.record.entries.len();
         let outcome = self.run_step_once(step);
         self.track_actions(step, entries);
@@ -152,7 +152,8 @@ impl Session {
 
     /// Remembers the actions of a step, before which the record had this many entries.
     fn track_actions(&mut self, step: &Step, entries: usize) {
-        let Simulation { last_actions, record, .. } = &mut self.simulation;
+        let Simulation { steps, record, .. } = &mut self.simulation;
+        let last_actions = &mut steps.last_actions;
         let has_written = || {
             let made = record.entries.get(entries..).unwrap_or_default();
             made.iter().any(|entry| matches!(&entry.event, Event::Write(write) if write.by == ADMINISTRATOR))
@@ -167,7 +168,7 @@ impl Session {
 
     /// Runs a step and returns its error unchanged, because a retry may still succeed.
     pub(super) fn run_step_once(&mut self, step: &Step) -> Result<(), SessionError> {
-        let filled = captures::fill_kept_values(step, &self.simulation.kept_values)
+        let filled = captures::fill_kept_values(step, &self.simulation.steps.kept_values)
             .map_err(SessionError::ExpectationFailed)?;
         match &*filled {
             Step::Act(action) => self.perform(action),
@@ -192,7 +193,7 @@ impl Session {
     /// A component makes no progress.
     pub fn advance(&mut self, span: SignedDuration) -> Result<(), SessionError> {
         let now = self.now();
-        let since = self.simulation.progress.begin_wait(now);
+        let since = self.simulation.steps.progress.begin_wait(now);
         self.wait_until(after(since, span))
     }
 
@@ -200,7 +201,7 @@ impl Session {
     fn wait_until(&mut self, deadline: Time) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         let outcome = runtime.block_on(simulation.run_until(deadline, |_| false));
-        simulation.progress.end_wait();
+        simulation.steps.progress.end_wait();
         outcome.map(drop)
     }
 
@@ -217,7 +218,7 @@ impl Session {
             )));
         }
         let now = self.now();
-        self.simulation.progress.begin_wait(now);
+        self.simulation.steps.progress.begin_wait(now);
         self.wait_until(after(self.simulation.record.header.epoch, span))
     }
 
@@ -254,7 +255,7 @@ impl Session {
 
     /// Lets time continue after [`Session::halt_after`].
     pub fn continue_after_halt(&mut self) {
-        self.simulation.halt = None;
+        self.simulation.steps.halt = None;
     }
 
     /// Clears the record and its logs, so that endless runs do not fill the memory.
@@ -321,7 +322,7 @@ impl Session {
     /// [`SessionError::ExpectationFailed`] with what was seen instead, and what the run is waiting for.
     pub fn expect(&mut self, expectation: &Expectation) -> Result<(), SessionError> {
         let outcome = self.check_or_wait(expectation);
-        self.simulation.progress.end_wait();
+        self.simulation.steps.progress.end_wait();
         outcome
     }
 
@@ -338,17 +339,17 @@ impl Session {
                         .map_err(|why| expectations::unmet_error(simulation, what, &why))
                 }
                 ExpectedTime::Within(span) => {
-                    simulation.waits_for_log = matches!(what, ExpectedState::Log(_));
+                    simulation.steps.waits_for_log = matches!(what, ExpectedState::Log(_));
                     let now = simulation.now();
-                    let start = simulation.progress.begin_wait(now);
+                    let start = simulation.steps.progress.begin_wait(now);
                     let met = simulation
                         .run_until(after(start, span), |s| expectations::check(s, what, None).is_ok())
                         .await?;
                     if met {
                         let is_at_once = simulation.now() == start;
                         let held_before = is_at_once && held_before::held_before(simulation, what);
-                        simulation.last_actions.held_before = held_before;
-                        if held_before && simulation.last_actions.is_strict {
+                        simulation.steps.last_actions.held_before = held_before;
+                        if held_before && simulation.steps.last_actions.is_strict {
                             return Err(SessionError::HeldBefore);
                         }
                         return Ok(());
@@ -358,9 +359,9 @@ impl Session {
                 }
                 ExpectedTime::Throughout(span) => {
                     let now = simulation.now();
-                    let start = simulation.progress.begin_wait(now);
+                    let start = simulation.steps.progress.begin_wait(now);
                     simulation.settle_with_controllers().await?;
-                    let baseline = simulation.progress.baseline(&simulation.view);
+                    let baseline = simulation.steps.progress.baseline(&simulation.view);
                     let mut broken = None;
                     simulation
                         .run_until(after(start, span), |s| {
@@ -384,7 +385,7 @@ impl Session {
     pub fn end_step(&mut self, text: &str, outcome: &Result<(), SessionError>) {
         let _guard = self.runtime.enter();
         let failure = outcome.as_ref().err().map(ToString::to_string);
-        let held_before = self.simulation.last_actions.held_before;
+        let held_before = self.simulation.steps.last_actions.held_before;
         self.simulation.record_event(Event::Outcome { text: text.to_owned(), failure, held_before });
     }
 }

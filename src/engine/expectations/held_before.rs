@@ -19,7 +19,7 @@ use crate::record::{Entry, Event, Record};
 /// metrics, texts of the status and whatever cannot have been true before.
 pub(in crate::engine) fn held_before(simulation: &mut Simulation, what: &ExpectedState) -> bool {
     let Some(since) =
-        simulation.last_actions.since().filter(|since| *since < simulation.record.entries.len())
+        simulation.steps.last_actions.since().filter(|since| *since < simulation.record.entries.len())
     else {
         return false;
     };

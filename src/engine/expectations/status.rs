@@ -47,7 +47,7 @@ pub(in crate::engine) fn keep_snapshot(simulation: &mut Simulation, what: &Expec
         return;
     };
     if let Ok(text) = text(simulation, *details) {
-        simulation.snapshots.push(Snapshot { path: path.clone(), text: Some(text) });
+        simulation.steps.snapshots.push(Snapshot { path: path.clone(), text: Some(text) });
     }
 }
 

@@ -9,8 +9,8 @@ use super::error::SessionError;
 pub use super::mutants::Mutant;
 use super::mutants::{Observed, Tampering};
 use super::run::{Failure, run_steps};
-use super::runtime::Simulation;
 use super::session::Session;
+use super::step_state::StepState;
 use super::workers::guarded;
 use crate::plan::{Expectation, ExpectedTime, Plan, PlannedStep, Step};
 use crate::record::Record;
@@ -113,7 +113,7 @@ pub fn run_baseline(plan: &Plan, seed: u64) -> Result<Result<Baseline, Failure>,
     let mut checks = Vec::new();
     let failure = run_steps(&mut session, plan, &mut |session, planned, outcome| {
         if outcome.is_ok() && is_check(&planned.step) {
-            let Simulation { progress, last_actions, .. } = &session.simulation;
+            let StepState { progress, last_actions, .. } = &session.simulation.steps;
             checks.push(Check { index: progress.step(), held_before: last_actions.held_before });
         }
     });

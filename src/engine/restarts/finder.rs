@@ -70,7 +70,7 @@ impl Finder {
     /// Looks at the settled cluster. If it was written to, later crashes begin at a copy of it.
     fn look(&mut self, cluster: &Simulation) {
         // Retries remove entries from the record when they end.
-        if cluster.progress.can_continue()
+        if cluster.steps.progress.can_continue()
             && self.send(cluster)
             && self.origins == Origins::Copies
             // Such a task would start anew in the copy.

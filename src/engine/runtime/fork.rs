@@ -34,13 +34,7 @@ impl Simulation {
         copy.view = self.view.clone();
         copy.observers.copy_from(&self.observers);
         copy.folding = self.folding.clone();
-        copy.progress = self.progress.clone();
-        copy.last_output.clone_from(&self.last_output);
-        copy.kept_values.clone_from(&self.kept_values);
-        copy.last_actions = self.last_actions.clone();
-        copy.waits_for_log = self.waits_for_log;
-        copy.halt = self.halt;
-        copy.writes_max = self.writes_max;
+        copy.steps = self.steps.clone();
         copy.alerts.send_replace(self.alerts.borrow().clone());
         copy.processes = self.processes.copied();
         copy.machines = self.machines.clone();

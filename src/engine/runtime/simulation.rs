@@ -33,11 +33,9 @@ use super::reads::Reads;
 use crate::backends::{ClusterConnection, Pace};
 use crate::engine::error::SessionError;
 use crate::engine::faults_in_effect::FaultsInEffect;
-use crate::engine::last_actions::LastActions;
 use crate::engine::mutants::{SeededDefect, Tampering};
-use crate::engine::output::CapturedOutput;
-use crate::engine::progress::Progress;
-use crate::plan::{ProgramPlan, Snapshot};
+use crate::engine::step_state::StepState;
+use crate::plan::ProgramPlan;
 use crate::record::{Entry, Event, Folding, Record};
 
 /// The number of entries from which a flood of writes is named after the component that made most of them.
@@ -57,25 +55,10 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) observers: Observers,
     /// The reads of kube clients since the start.
     pub(in crate::engine) reads: Reads,
-    /// The place of the run in its plan.
-    pub(in crate::engine) progress: Progress,
+    pub(in crate::engine) steps: StepState,
     /// Pending and firing alerts, as Prometheus would return them. Controllers beside the engine wait for
     /// changes.
     pub(in crate::engine) alerts: watch::Sender<Vec<ActiveAlert>>,
-    /// Snapshot texts that the caller writes, with their files.
-    pub(in crate::engine) snapshots: Vec<Snapshot>,
-    /// The output of the last command.
-    pub(in crate::engine) last_output: Option<CapturedOutput>,
-    /// When time stops for good.
-    pub(in crate::engine) halt: Option<Time>,
-    /// The greatest number of entries in the record.
-    pub(in crate::engine) writes_max: Option<usize>,
-    /// Values that steps have kept for later ones, by name.
-    pub(in crate::engine) kept_values: BTreeMap<String, String>,
-    /// The last actions of the scenario.
-    pub(in crate::engine) last_actions: LastActions,
-    /// Whether an expectation waits for a line in a log, so that it is checked after each new one.
-    pub(in crate::engine) waits_for_log: bool,
     /// When the first program started in a container.
     pub(in crate::engine) first_program: Option<Time>,
     /// When the first task beside the engine started.
@@ -151,16 +134,9 @@ impl Simulation {
             record,
             folding: Folding::default(),
             observers,
-            progress: Progress::default(),
+            steps: StepState::default(),
             reads: Reads::default(),
             alerts,
-            snapshots: Vec::new(),
-            last_output: None,
-            halt: None,
-            writes_max: None,
-            kept_values: BTreeMap::new(),
-            last_actions: LastActions::default(),
-            waits_for_log: false,
             first_program: None,
             first_task: None,
             pinned: false,
@@ -198,7 +174,7 @@ impl Simulation {
     pub(in crate::engine) fn entries_since_last_actions(&self) -> &[Entry] {
         let entries = &self.record.entries;
         let run = || entries.partition_point(|entry| self.record.is_set_up(entry));
-        &entries[self.last_actions.since().unwrap_or_else(run).min(entries.len())..]
+        &entries[self.steps.last_actions.since().unwrap_or_else(run).min(entries.len())..]
     }
 
     /// Adds an actor; its first turn comes at this moment.
@@ -279,18 +255,21 @@ impl Simulation {
                 return Err(SessionError::Halted);
             }
             // `stop` cannot change its answer before something is written or printed.
-            let printed =
-                if self.waits_for_log { self.observers.exports.with_logs(|logs| logs.printed()) } else { 0 };
+            let printed = if self.steps.waits_for_log {
+                self.observers.exports.with_logs(|logs| logs.printed())
+            } else {
+                0
+            };
             let seen = (self.record.entries.len(), printed);
             if checked_at != Some(seen) && stop(self) {
                 return Ok(true);
             }
             checked_at = Some(seen);
             let now = self.now();
-            if self.halt.is_some_and(|halt| now >= halt) {
+            if self.steps.halt.is_some_and(|halt| now >= halt) {
                 return Err(SessionError::Halted);
             }
-            let deadline_or_halt = self.halt.map_or(deadline, |halt| halt.min(deadline));
+            let deadline_or_halt = self.steps.halt.map_or(deadline, |halt| halt.min(deadline));
             let due = [self.due(), next_look].into_iter().flatten().min();
             let next = due.map_or(deadline_or_halt, |at| at.min(deadline_or_halt));
             if next <= now && now >= deadline {
@@ -307,7 +286,7 @@ impl Simulation {
     /// Ends a run in which components write without end.
     fn check_writes(&self) -> Result<(), SessionError> {
         let entries = &self.record.entries;
-        let Some(most) = self.writes_max.filter(|most| entries.len() > *most) else { return Ok(()) };
+        let Some(most) = self.steps.writes_max.filter(|most| entries.len() > *most) else { return Ok(()) };
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for entry in entries.iter().rev().take(LAST_WRITES) {
             if let Event::Write(write) = &entry.event {
