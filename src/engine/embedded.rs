@@ -25,7 +25,7 @@ impl Simulation {
             let task = self.embedded_run(program, identity, ProgramSite::Beside(program.name.clone()));
             self.embedded.spawn_beside(task);
             let now = self.now();
-            self.first_task.get_or_insert(now);
+            self.processes.first_task.get_or_insert(now);
             let program = program.name.clone();
             self.record_event(Event::Process { program, pod: String::new(), started: true });
         }
@@ -41,7 +41,7 @@ impl Simulation {
     ) -> Option<Process> {
         let (name, task) = self.embedded_task(pod, key, container)?;
         let now = self.now();
-        self.first_task.get_or_insert(now);
+        self.processes.first_task.get_or_insert(now);
         Some(Process { kubelet, program: Some(name), running: Running::Task(Task::ending_at_once(task)) })
     }
 

@@ -7,18 +7,29 @@ use windtunnel_core::resources::CLUSTER_VERSIONS;
 use crate::engine::error::SessionError;
 use crate::engine::runtime::Simulation;
 
+/// The version of the API server, where it differs from that of the release.
+#[derive(Debug, Clone, Default)]
+pub(in crate::engine) struct ApiServerVersion {
+    /// Whether the kube-apiserver keeps its version, whatever its operator rolls out.
+    pub(in crate::engine) is_pinned: bool,
+    /// The Kubernetes minor of an API server that stays at it.
+    pub(in crate::engine) minor: Option<u32>,
+    /// Why the API server does not behave like the release's own, if that makes a difference.
+    mismatch: Option<String>,
+}
+
 impl Simulation {
     /// Makes the API server behave as Kubernetes 1.`minor`, or stores the reason why it cannot.
     pub(in crate::engine) fn serve_kubernetes(&mut self, minor: u32) {
         if let Err(why) = self.connection.serve_kubernetes(minor) {
-            self.api_server_mismatch = Some(why);
+            self.api_server.mismatch = Some(why);
         }
     }
 
     /// Turns a failure after a downgrade to an older minor into [`SessionError::Unsupported`] if this cluster's
     /// kube-apiserver stays at its version: the steps might pass with the older kube-apiserver.
     pub(in crate::engine) fn excuse_downgrade(&self, error: SessionError) -> SessionError {
-        let Some(why) = &self.api_server_mismatch else { return error };
+        let Some(why) = &self.api_server.mismatch else { return error };
         let is_outcome = matches!(error, SessionError::ExpectationFailed(_) | SessionError::Refused { .. });
         let cluster_version = self.view.get(&CLUSTER_VERSIONS, "", "version");
         if is_outcome && cluster_version.is_some_and(|object| is_downgrade(&object.to_value())) {

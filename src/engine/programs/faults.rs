@@ -15,7 +15,7 @@ use crate::record::Event;
 impl Simulation {
     /// Whether a program of the user's machine has this name.
     pub(in crate::engine) fn has_program(&self, name: &str) -> bool {
-        self.program_plans.iter().any(|plan| plan.name == name)
+        self.programs.plans.iter().any(|plan| plan.name == name)
     }
 
     /// Begins a fault of a program, which may start later.
@@ -46,7 +46,7 @@ impl Simulation {
                 if let Some(request_fault) = request_fault(name, fault) {
                     let requests = request_fault.requests.clone();
                     self.connection.fail(request_fault);
-                    self.program_faults.push((name.to_owned(), fault.clone(), requests));
+                    self.programs.faults.push((name.to_owned(), fault.clone(), requests));
                 }
             }
         }
@@ -55,10 +55,10 @@ impl Simulation {
 
     /// Ends a fault of a program; all faults without `fault`.
     pub(in crate::engine) fn end_program_fault(&mut self, name: &str, fault: Option<&ProgramFault>) {
-        let (ended, others) = std::mem::take(&mut self.program_faults)
+        let (ended, others) = std::mem::take(&mut self.programs.faults)
             .into_iter()
             .partition(|(program, known, _)| program == name && fault.is_none_or(|fault| fault == known));
-        self.program_faults = others;
+        self.programs.faults = others;
         for (_, _, requests) in ended {
             self.connection.heal(Some(&requests));
         }
@@ -80,8 +80,7 @@ impl Simulation {
 
     /// Kills all processes of a program at once.
     fn kill_processes_of(&mut self, name: &str) {
-        let of_program = self.programs.values().filter(|(_, program)| program == name);
-        let places: Vec<ProgramSite> = of_program.map(|(place, _)| place.clone()).collect();
+        let places: Vec<ProgramSite> = self.programs.places_of(name).cloned().collect();
         for place in places {
             match &place {
                 ProgramSite::Container(pod, container) => self.end_process(pod, container, KILLED),
@@ -103,7 +102,7 @@ impl Simulation {
     /// Starts a program beside the cluster again after a second. Kubelets restart the others.
     pub(super) fn restart_if_beside(&mut self, place: &ProgramSite) {
         if let ProgramSite::Beside(name) = place {
-            self.program_restarts.insert((after(self.now(), RESTART_DELAY), name.clone()));
+            self.programs.restarts.insert((after(self.now(), RESTART_DELAY), name.clone()));
         }
     }
 
@@ -112,12 +111,13 @@ impl Simulation {
     /// # Errors
     /// One cannot be started.
     pub(in crate::engine) fn restart_programs_beside(&mut self, now: Time) -> Result<(), SessionError> {
-        while let Some((at, name)) = self.program_restarts.first().cloned() {
+        while let Some((at, name)) = self.programs.restarts.first().cloned() {
             if at > now {
                 break;
             }
-            self.program_restarts.pop_first();
-            let plan: Option<ProgramPlan> = self.program_plans.iter().find(|plan| plan.name == name).cloned();
+            self.programs.restarts.pop_first();
+            let plan: Option<ProgramPlan> =
+                self.programs.plans.iter().find(|plan| plan.name == name).cloned();
             if let Some((plan, user)) = plan.as_ref().and_then(|plan| Some((plan, user_of(plan)?))) {
                 self.start_beside(plan, user)?;
             }
@@ -127,12 +127,11 @@ impl Simulation {
 
     /// The namespaces in which a program may have its Lease.
     fn program_namespaces(&self, name: &str) -> Vec<String> {
-        let started = self.programs.values().filter(|(_, program)| program == name);
-        let of_pods = started.filter_map(|(place, _)| match place {
+        let of_pods = self.programs.places_of(name).filter_map(|place| match place {
             ProgramSite::Container(pod, _) => Some(pod.namespace.clone()),
             ProgramSite::Beside(_) => None,
         });
-        let plans = self.program_plans.iter().filter(|plan| plan.name == name);
+        let plans = self.programs.plans.iter().filter(|plan| plan.name == name);
         let of_users = plans.filter_map(|plan| {
             let account = user_of(plan)?.strip_prefix("system:serviceaccount:")?;
             Some(account.split(':').next()?.to_owned())
@@ -146,7 +145,7 @@ impl Simulation {
     /// There is none; with the most similar name.
     pub(in crate::engine) fn check_process(&self, name: &str) -> Result<(), SessionError> {
         let actors = self.schedule.names().map(|(_, actor)| actor);
-        let known: Vec<&str> = actors.chain(self.program_plans.iter().map(|plan| &*plan.name)).collect();
+        let known: Vec<&str> = actors.chain(self.programs.plans.iter().map(|plan| &*plan.name)).collect();
         if known.contains(&name) {
             return Ok(());
         }

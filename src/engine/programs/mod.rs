@@ -39,7 +39,7 @@ impl Simulation {
     /// # Errors
     /// One cannot be started.
     pub(in crate::engine) fn start_programs_beside(&mut self) -> Result<(), SessionError> {
-        let plans: Vec<ProgramPlan> = self.program_plans.to_vec();
+        let plans: Vec<ProgramPlan> = self.programs.plans.to_vec();
         for plan in plans {
             if let ProgramPlace::Beside { user } = &plan.place {
                 self.start_beside(&plan, user)?;
@@ -100,7 +100,7 @@ impl Simulation {
         let process = Process { kubelet, program: Some(plan.name.clone()), running: Running::Program };
         if let Err(why) = programs.start(&order) {
             self.print_of(&place, &format!("windtunnel: program `{}`: {why}", plan.name));
-            self.failed_starts.push((key.clone(), container.to_owned()));
+            self.programs.failed_starts.push((key.clone(), container.to_owned()));
         }
         Some(process)
     }
@@ -108,12 +108,12 @@ impl Simulation {
     /// Notes that a program is about to start in a place. Returns the id of the process.
     fn begin_program(&mut self, plan: &ProgramPlan, place: ProgramSite) -> String {
         let id = place.id();
-        self.programs.insert(id.clone(), (place, plan.name.clone()));
+        self.programs.started.insert(id.clone(), (place, plan.name.clone()));
         id
     }
 
     fn program_of(&self, pod: &Object, container: &str) -> Option<&ProgramPlan> {
-        let mut plans = self.program_plans.iter();
+        let mut plans = self.programs.plans.iter();
         plans.find(|plan| {
             plan.place.containers().is_some_and(|place| place.holds(&self.environment, pod, container))
         })
@@ -121,7 +121,7 @@ impl Simulation {
 
     /// Takes what the programs have done beside their requests: lines, and ends.
     pub(in crate::engine) fn take_program_events(&mut self) {
-        for (pod, container) in std::mem::take(&mut self.failed_starts) {
+        for (pod, container) in std::mem::take(&mut self.programs.failed_starts) {
             self.end_process(&pod, &container, CANNOT_START);
         }
         let Some(programs) = self.connection.programs() else { return };
@@ -131,7 +131,7 @@ impl Simulation {
     }
 
     fn take_program_event(&mut self, event: ProgramEvent) {
-        let Some((place, name)) = self.programs.get(event.id()).cloned() else { return };
+        let Some((place, name)) = self.programs.started.get(event.id()).cloned() else { return };
         match (event, place) {
             (ProgramEvent::Crashed { write, .. }, place) => {
                 self.record_event(Event::Fault { text: format!("{name} crashes {write}") });
@@ -155,7 +155,7 @@ impl Simulation {
     /// The last lines of all programs, with their names.
     pub(in crate::engine) fn last_program_lines(&self, most: usize) -> Vec<(String, String)> {
         let mut lines = Vec::new();
-        for (place, name) in self.programs.values() {
+        for (place, name) in self.programs.started.values() {
             let (pod, container) = place.log();
             let last = self.observers.exports.with_logs(|logs| {
                 let all = logs.lines(&pod, container, false).into_iter().flatten();

@@ -74,7 +74,7 @@ impl Finder {
             && self.send(cluster)
             && self.origins == Origins::Copies
             // Such a task would start anew in the copy.
-            && cluster.first_task.is_none()
+            && cluster.processes.first_task.is_none()
             && let Some(copy) = ClusterCopy::with_record(cluster)
         {
             self.origin = Origin::Copy(Arc::new(Mutex::new(copy)));

@@ -52,7 +52,7 @@ impl Simulation {
             Effect::Restart { node, program } => self.restart_on_machine(&node, &program),
             Effect::WriteDisk(disk) => self.write_disk(id, disk),
             Effect::Reboot { disk, silence } => self.reboot(id, disk, silence),
-            Effect::ServeKubernetes { minor } if !self.pinned => {
+            Effect::ServeKubernetes { minor } if !self.api_server.is_pinned => {
                 self.serve_kubernetes(minor);
                 if self.connection.capabilities().any_kubernetes {
                     self.record_event(Event::Kubernetes { minor });
@@ -90,7 +90,7 @@ impl Simulation {
         let running = match program(&object, &container, &self.environment, self.streams, now) {
             Program::Actor(actor) => Running::Actor(self.add(actor)),
             Program::UpdateStatusController(identity) => {
-                self.first_task.get_or_insert(now);
+                self.processes.first_task.get_or_insert(now);
                 Running::Task(self.spawn_insights(&identity, &pod, &container))
             }
             Program::Other => {
@@ -104,7 +104,7 @@ impl Simulation {
 
     fn add_process(&mut self, pod: Key, container: String, process: Process) {
         if let Some(program) = process.program.clone() {
-            self.first_program.get_or_insert(self.now());
+            self.processes.first_program.get_or_insert(self.now());
             self.record_event(Event::Process { program, pod: pod.name.clone(), started: true });
         }
         self.processes.insert(pod, container, process);
@@ -181,7 +181,7 @@ impl Simulation {
         let replacement = self.replacement_program(id).or_else(|| {
             let payload = self.environment.payload_workloads;
             let kubernetes =
-                windtunnel_controllers::kubernetes_with(&self.streams, payload, self.server_minor);
+                windtunnel_controllers::kubernetes_with(&self.streams, payload, self.api_server.minor);
             let mut all = kubernetes
                 .into_iter()
                 .chain(windtunnel_openshift::components(&self.environment, &self.streams));

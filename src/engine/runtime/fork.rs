@@ -30,7 +30,6 @@ impl Simulation {
         let connection = self.connection.fork(clock.clone())?;
         let exports = Arc::new(Exports::clone(&self.observers.exports));
         let mut copy = Self::with_exports(connection, clock, environment, self.streams, record, exports);
-        (copy.first_program, copy.first_task) = (self.first_program, self.first_task);
         copy.view = self.view.clone();
         copy.observers.copy_from(&self.observers);
         copy.folding = self.folding.clone();
@@ -38,9 +37,7 @@ impl Simulation {
         copy.alerts.send_replace(self.alerts.borrow().clone());
         copy.processes = self.processes.copied();
         copy.machines = self.machines.clone();
-        copy.pinned = self.pinned;
-        copy.server_minor = self.server_minor;
-        copy.api_server_mismatch.clone_from(&self.api_server_mismatch);
+        copy.api_server = self.api_server.clone();
         copy.faults_in_effect = self.faults_in_effect.clone();
         copy.crashes = self.crashes.clone();
         copy.embedded = self.embedded.copied();

@@ -32,6 +32,7 @@ pub(super) mod reads;
 mod reboots;
 mod requests;
 mod simulation;
+mod user_programs;
 mod workload_logs;
 
 pub(super) use embedded::{Embedded, End};

@@ -109,6 +109,10 @@ pub(in crate::engine) struct Processes {
     of_actors: BTreeMap<ActorId, (Key, String)>,
     /// The containers whose processes a kubelet started.
     of_kubelets: BTreeMap<ActorId, BTreeSet<(Key, String)>>,
+    /// When the first program started in a container.
+    pub(in crate::engine) first_program: Option<Time>,
+    /// When the first task beside the engine started.
+    pub(in crate::engine) first_task: Option<Time>,
 }
 
 impl Processes {
@@ -124,7 +128,8 @@ impl Processes {
             ((pod.clone(), container.clone()), Process { kubelet: process.kubelet, program, running })
         };
         let by_container = self.by_container.iter().map(copy).collect();
-        Self { by_container, of_actors: self.of_actors.clone(), of_kubelets: self.of_kubelets.clone() }
+        let (of_actors, of_kubelets) = (self.of_actors.clone(), self.of_kubelets.clone());
+        Self { by_container, of_actors, of_kubelets, ..*self }
     }
 
     /// Whether a process runs as a task of the runtime.

@@ -3,7 +3,7 @@
 //! Time is that of the paused runtime. It moves only while the simulation waits for the next turn, so
 //! controllers that run as tasks beside it (the update status controller) share its time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -12,12 +12,11 @@ use tokio::sync::watch;
 use windtunnel_controllers::environment::NodeEnvironment;
 use windtunnel_controllers::schedule::{ActorId, Schedule, Surroundings};
 use windtunnel_controllers::{Actor, Signal};
+use windtunnel_core::View;
 use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::clock::{Clock as _, Time, VirtualClock};
 use windtunnel_core::limits::REQUESTS_PER_SECOND_MAX;
-use windtunnel_core::requests::faults::{ProgramFault, RequestFilter};
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Key, View};
 use windtunnel_openshift::environment::Environment;
 
 use super::crashes::Crashes;
@@ -27,15 +26,15 @@ use super::metrics::Exports;
 use super::observers::Observers;
 use super::pending::Pending;
 use super::processes::Processes;
-use super::program_site::ProgramSite;
 use super::programs::Programs;
 use super::reads::Reads;
+use super::user_programs::UserPrograms;
 use crate::backends::{ClusterConnection, Pace};
 use crate::engine::error::SessionError;
+use crate::engine::faults::ApiServerVersion;
 use crate::engine::faults_in_effect::FaultsInEffect;
 use crate::engine::mutants::{SeededDefect, Tampering};
 use crate::engine::step_state::StepState;
-use crate::plan::ProgramPlan;
 use crate::record::{Entry, Event, Folding, Record};
 
 /// The number of entries from which a flood of writes is named after the component that made most of them.
@@ -59,16 +58,7 @@ pub(in crate::engine) struct Simulation {
     /// Pending and firing alerts, as Prometheus would return them. Controllers beside the engine wait for
     /// changes.
     pub(in crate::engine) alerts: watch::Sender<Vec<ActiveAlert>>,
-    /// When the first program started in a container.
-    pub(in crate::engine) first_program: Option<Time>,
-    /// When the first task beside the engine started.
-    pub(in crate::engine) first_task: Option<Time>,
-    /// Whether the kube-apiserver keeps its version, whatever its operator rolls out.
-    pub(in crate::engine) pinned: bool,
-    /// The Kubernetes minor of an API server that stays at it.
-    pub(in crate::engine) server_minor: Option<u32>,
-    /// Why the API server does not behave like the release's own, if that makes a difference.
-    pub(in crate::engine) api_server_mismatch: Option<String>,
+    pub(in crate::engine) api_server: ApiServerVersion,
     pub(in crate::engine) processes: Processes,
     pub(in crate::engine) machines: Machines,
     pub(in crate::engine) schedule: Schedule,
@@ -76,16 +66,7 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) faults_in_effect: FaultsInEffect,
     /// Planned crashes of processes at their writes.
     pub(in crate::engine) crashes: Crashes,
-    /// The programs of the user's machine.
-    pub(in crate::engine) program_plans: Arc<[ProgramPlan]>,
-    /// The places and names of programs that were started, by their ids.
-    pub(in crate::engine) programs: BTreeMap<String, (ProgramSite, String)>,
-    /// The requests that fail because of faults of programs, with the program and its fault.
-    pub(in crate::engine) program_faults: Vec<(String, ProgramFault, RequestFilter)>,
-    /// When programs beside the cluster start again.
-    pub(in crate::engine) program_restarts: BTreeSet<(Time, String)>,
-    /// Containers whose programs could not be started.
-    pub(in crate::engine) failed_starts: Vec<(Key, String)>,
+    pub(in crate::engine) programs: UserPrograms,
     /// The programs in Rust.
     pub(in crate::engine) embedded: Embedded,
     /// The seeded defect of the run, if there is one.
@@ -137,21 +118,13 @@ impl Simulation {
             steps: StepState::default(),
             reads: Reads::default(),
             alerts,
-            first_program: None,
-            first_task: None,
-            pinned: false,
-            server_minor: None,
-            api_server_mismatch: None,
+            api_server: ApiServerVersion::default(),
             processes: Processes::default(),
             machines: Machines::default(),
             schedule: Schedule::default(),
             faults_in_effect: FaultsInEffect::default(),
             crashes: Crashes::default(),
-            program_plans: Arc::default(),
-            programs: BTreeMap::new(),
-            program_faults: Vec::new(),
-            program_restarts: BTreeSet::new(),
-            failed_starts: Vec::new(),
+            programs: UserPrograms::default(),
             embedded: Embedded::default(),
             defect: None,
             requests: (0, 0),
@@ -340,7 +313,7 @@ impl Simulation {
 
     /// When the next actor, machine or fault is due.
     pub(in crate::engine) fn due(&self) -> Option<Time> {
-        let programs = self.program_restarts.first().map(|(at, _)| *at);
+        let programs = self.programs.restarts.first().map(|(at, _)| *at);
         [self.schedule.due(), self.machines.next(), self.observers.agenda.next(), programs]
             .into_iter()
             .flatten()

@@ -109,8 +109,8 @@ impl Session {
         let record = Record::new(header, Vec::new());
         let connection = connect(clock.clone());
         let mut simulation = Simulation::new(connection, clock, Arc::clone(&environment), streams, record);
-        simulation.pinned = components.stays_at_version;
-        simulation.server_minor = components.stays_at_version.then_some(server_minor);
+        simulation.api_server.is_pinned = components.stays_at_version;
+        simulation.api_server.minor = components.stays_at_version.then_some(server_minor);
         simulation.take_changes();
         let is_installed = simulation.view.get(&CLUSTER_VERSIONS, "", "version").is_some();
         if components.need_openshift() && !is_installed {

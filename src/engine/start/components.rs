@@ -36,7 +36,7 @@ pub(super) fn of(
     let mut all = Vec::new();
     if !environment.has_controllers {
         let payload = environment.payload_workloads;
-        all.extend(windtunnel_controllers::kubernetes_with(&streams, payload, cluster.server_minor));
+        all.extend(windtunnel_controllers::kubernetes_with(&streams, payload, cluster.api_server.minor));
         let nodes = Arc::clone(environment) as Arc<dyn NodeEnvironment>;
         for actor in &mut all {
             actor.set_environment(&nodes);

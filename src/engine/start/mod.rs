@@ -309,10 +309,11 @@ impl Session {
         let secrets = secrets.filter(|object| SECRETS.is_kind_of(object));
         secrets.for_each(|secret| simulation.observers.secrets.learn_secret(secret));
         simulation.observers.invariants = Invariants::new(plan.invariants.clone(), epoch);
-        simulation.program_plans = plan.programs.clone().into();
+        simulation.programs.plans = plan.programs.clone().into();
         simulation.embedded = Embedded::new(options.embedded.to_vec());
-        simulation.pinned = plan.kubernetes_minor.is_some();
-        simulation.server_minor = plan.kubernetes_minor.or_else(|| simulation.connection.fixed_kubernetes());
+        simulation.api_server.is_pinned = plan.kubernetes_minor.is_some();
+        simulation.api_server.minor =
+            plan.kubernetes_minor.or_else(|| simulation.connection.fixed_kubernetes());
         if !capabilities.any_kubernetes {
             simulation.serve_kubernetes(minor);
         }

@@ -132,8 +132,8 @@ impl SnapshotKey {
     pub(in crate::engine) fn record_validity(self, simulation: &Simulation) {
         let settled_at = simulation.record.header.epoch;
         let first = match self.extent {
-            SnapshotExtent::Actors => simulation.first_task,
-            SnapshotExtent::Nodes => simulation.first_program,
+            SnapshotExtent::Actors => simulation.processes.first_task,
+            SnapshotExtent::Nodes => simulation.processes.first_program,
         };
         let until = first.map_or(settled_at, |at| after(at, -TIME_RESOLUTION));
         entry(&mut cache(), self).until = Some(until);
