@@ -34,6 +34,7 @@ impl Simulation {
         copy.observers.copy_from(&self.observers);
         copy.folding = self.folding.clone();
         copy.steps = self.steps.clone();
+        copy.steps.snapshots.clear(); // those of the original are its own
         copy.alerts.send_replace(self.alerts.borrow().clone());
         copy.processes = self.processes.copied();
         copy.machines = self.machines.clone();
