@@ -35,6 +35,10 @@ const QUESTION: Duration = Duration::from_secs(60);
 const DELETION: Duration = Duration::from_secs(3 * 60);
 const CREATION: Duration = Duration::from_secs(8 * 60);
 
+/// How often a cluster is deleted that is still listed, and the time between.
+const DELETIONS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(300);
+
 trait Tool: Send + Sync {
     /// Returns its name on the PATH.
     fn program(&self) -> &'static str;
@@ -162,15 +166,21 @@ impl Clusters {
     pub fn delete(&self, name: &str) -> Result<(), BackendError> {
         check_name(name)?;
         let arguments = self.tool.delete(name, &self.file(name));
-        let deleted = self.text(&arguments, DELETION).map(drop);
-        // kind leaves an empty file.
-        let _ = std::fs::remove_file(self.file(name));
-        deleted?;
-        if self.list()?.iter().any(|listed| listed == name) {
-            let line = self.command_line(&arguments);
-            return Err(BackendError::Failed(format!("`{line}` succeeded, but the cluster still exists")));
+        // A program that was killed while it created the cluster may have left that work to its engine, which finishes it later.
+        for attempt in 1..=DELETIONS {
+            let deleted = self.text(&arguments, DELETION).map(drop);
+            // kind leaves an empty file.
+            let _ = std::fs::remove_file(self.file(name));
+            deleted?;
+            if !self.list()?.iter().any(|listed| listed == name) {
+                return Ok(());
+            }
+            if attempt < DELETIONS {
+                std::thread::sleep(PAUSE);
+            }
         }
-        Ok(())
+        let line = self.command_line(&arguments);
+        Err(BackendError::Failed(format!("`{line}` succeeded, but the cluster still exists")))
     }
 
     /// Returns a command of the program, as a user would type it.
