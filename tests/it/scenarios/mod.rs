@@ -1,4 +1,4 @@
-//! All shipped scenarios and features pass and give reproducible records; wrong expectations fail.
+//! All shipped scenarios and features pass; wrong expectations fail.
 
 mod commands;
 mod legal;
