@@ -163,6 +163,7 @@ impl Clusters {
     ///
     /// # Errors
     /// The name has no `windtunnel-` prefix, the program fails, or the cluster is still there.
+    #[expect(clippy::disallowed_methods, reason = "the program lives in wall time")]
     pub fn delete(&self, name: &str) -> Result<(), BackendError> {
         check_name(name)?;
         let arguments = self.tool.delete(name, &self.file(name));
