@@ -3,7 +3,6 @@
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Change, View};
 
-use super::runtime::Simulation;
 use crate::record::WriteEvent;
 
 /// Follows a run. It changes nothing in the cluster.
@@ -13,15 +12,4 @@ pub(in crate::engine) trait Observer {
 
     /// Looks at a write of a component or the administrator, before it is recorded.
     fn on_write(&mut self, _write: &WriteEvent, _at: Time) {}
-
-    /// Looks at the settled cluster. Returns the moment at which it wants to look again even if nothing happens.
-    fn on_settle(&mut self, _cluster: &Simulation) -> Option<Time> {
-        None
-    }
-}
-
-impl<Look: FnMut(&Simulation) -> Option<Time>> Observer for Look {
-    fn on_settle(&mut self, cluster: &Simulation) -> Option<Time> {
-        self(cluster)
-    }
 }

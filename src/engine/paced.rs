@@ -29,10 +29,10 @@ impl Session {
         }
         self.simulation.client_pace = Some(pace);
         let scrapes = scrapes(&self.simulation);
-        self.simulation.observers.look = Some(Box::new(scrapes));
+        self.simulation.look = Some(Box::new(scrapes));
         let failure = run_steps(self, plan, &mut report);
         self.simulation.client_pace = None;
-        self.simulation.observers.look = None;
+        self.simulation.look = None;
         failure
     }
 }

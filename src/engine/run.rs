@@ -108,9 +108,9 @@ pub(super) fn run_observed(
     plan: &Plan,
     look: impl FnMut(&Simulation) -> Option<Time> + Send + 'static,
 ) -> Option<Failure> {
-    session.simulation.observers.look = Some(Box::new(look));
+    session.simulation.look = Some(Box::new(look));
     let failure = run_in_session(session, plan);
-    session.simulation.observers.look = None;
+    session.simulation.look = None;
     failure
 }
 

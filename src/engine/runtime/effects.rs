@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use windtunnel_controllers::schedule::ActorId;
-use windtunnel_controllers::{Effect, Signal};
-use windtunnel_core::Key;
+use windtunnel_controllers::{Effect, PayloadWorkloads, Signal};
 use windtunnel_core::alert::{ActiveAlert, Alert, AlertState};
 use windtunnel_core::clock::after;
+use windtunnel_core::log::{Severity, klog};
 use windtunnel_core::resources::PODS;
+use windtunnel_core::{Key, Object};
 use windtunnel_openshift::mco;
 
 use super::logs::IsRecorded;
@@ -100,6 +101,19 @@ impl Simulation {
         };
         let program = (!matches!(running, Running::Idle)).then(|| container.clone());
         self.add_process(pod, container, Process { kubelet, program, running });
+    }
+
+    /// Prints that a container has started whose program is simulated outside of it.
+    fn print_start(&self, pod: &Object, key: &Key, container: &str) {
+        if self.environment.payload_workloads == PayloadWorkloads::WithoutPods {
+            return;
+        }
+        let spec = pod.list("/spec/containers").iter().find(|spec| spec["name"] == container);
+        let image = spec.and_then(|spec| spec["image"].as_str()).unwrap_or_default();
+        let line = format!("{container} of image {image} has started; it is simulated outside of its pod");
+        let now = self.now();
+        let line = klog(Severity::Info, now, "windtunnel:1", line);
+        self.observers.exports.with_logs(|logs| logs.print(key, container, &line, now, IsRecorded::No));
     }
 
     fn add_process(&mut self, pod: Key, container: String, process: Process) {

@@ -11,7 +11,6 @@ use windtunnel_openshift::environment::Environment;
 use super::adoption::Adoption;
 use super::agenda::Agenda;
 use super::metrics::Exports;
-use super::simulation::Simulation;
 use super::workload_logs::OperatorLogs;
 use crate::engine::invariants::Invariants;
 use crate::engine::mutants::Tampering;
@@ -41,8 +40,6 @@ pub(in crate::engine) struct Observers {
     operator_logs: OperatorLogs,
     /// The marks that components have reached, with the time at which each was reached first.
     pub(in crate::engine) marks: BTreeMap<&'static str, Time>,
-    /// The observer of whoever runs the plan.
-    pub(in crate::engine) look: Option<Box<dyn Observer + Send>>,
 }
 
 impl Observers {
@@ -64,7 +61,6 @@ impl Observers {
             operator_logs: OperatorLogs::new(environment, Arc::clone(&exports)),
             exports,
             marks: BTreeMap::new(),
-            look: None,
         }
     }
 
@@ -80,7 +76,6 @@ impl Observers {
 
     fn all(&mut self) -> impl Iterator<Item = &mut dyn Observer> {
         let tampering = self.tampering.as_mut().map(|tampering| tampering as &mut dyn Observer);
-        let look = self.look.as_mut().map(|look| &mut **look as &mut dyn Observer);
         let own: [&mut dyn Observer; 8] = [
             &mut self.secrets,
             &mut self.states,
@@ -91,7 +86,7 @@ impl Observers {
             &mut self.exports,
             &mut self.operator_logs,
         ];
-        tampering.into_iter().chain(own).chain(look)
+        tampering.into_iter().chain(own)
     }
 
     /// Shows a change to all observers.
@@ -110,16 +105,5 @@ impl Observer for Arc<Secrets> {
         if change.key.is_kind(&SECRETS) {
             self.learn_secret(&change.object);
         }
-    }
-}
-
-impl Simulation {
-    /// Shows the settled cluster to the observer of whoever runs the plan. Returns when to look again even if nothing
-    /// happens.
-    pub(super) fn on_settle(&mut self) -> Option<Time> {
-        let mut look = self.observers.look.take()?;
-        let next = look.on_settle(self);
-        self.observers.look = Some(look);
-        next
     }
 }

@@ -40,6 +40,9 @@ use crate::record::{Entry, Event, Folding, Record};
 /// The number of entries from which a flood of writes is named after the component that made most of them.
 const LAST_WRITES: usize = 1000;
 
+/// Looks at a settled cluster. Returns the moment at which it wants to look again even if nothing happens.
+type Look = dyn FnMut(&Simulation) -> Option<Time> + Send;
+
 /// A cluster that runs in virtual time.
 pub(in crate::engine) struct Simulation {
     pub(in crate::engine) environment: Arc<Environment>,
@@ -52,6 +55,8 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) record: Record,
     pub(super) folding: Folding,
     pub(in crate::engine) observers: Observers,
+    /// The look of the caller at the settled cluster.
+    pub(in crate::engine) look: Option<Box<Look>>,
     /// The reads of kube clients since the start.
     pub(in crate::engine) reads: Reads,
     pub(in crate::engine) steps: StepState,
@@ -115,6 +120,7 @@ impl Simulation {
             record,
             folding: Folding::default(),
             observers,
+            look: None,
             steps: StepState::default(),
             reads: Reads::default(),
             alerts,
@@ -220,7 +226,7 @@ impl Simulation {
             self.settle()?;
             self.let_programs_work().await?;
             self.folding.keep_up(&mut self.record.entries);
-            let next_look = self.on_settle();
+            let next_look = self.be_looked_at();
             if let Some(why) = self.connection.lost() {
                 return Err(SessionError::ClusterLost(why.to_owned()));
             }
@@ -268,6 +274,14 @@ impl Simulation {
         }
         let by = counts.into_iter().max_by_key(|(_, count)| *count).map_or("", |(by, _)| by);
         Err(SessionError::TooManyWrites { writes: most, by: by.to_owned() })
+    }
+
+    /// Shows the settled cluster to the caller. Returns when to look again even if nothing happens.
+    fn be_looked_at(&mut self) -> Option<Time> {
+        let mut look = self.look.take()?;
+        let next = look(self);
+        self.look = Some(look);
+        next
     }
 
     /// Lets time pass until `moment`, or until a controller beside the engine writes something or ends.

@@ -1,41 +1,22 @@
-//! Lines for the logs of workloads whose programs are simulated outside their pods: one at the start of each container, and
-//! those of operators about their ClusterOperators.
+//! The lines that simulated operators print about their ClusterOperators.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windtunnel_controllers::PayloadWorkloads;
+use windtunnel_core::Key;
 use windtunnel_core::clock::Time;
 use windtunnel_core::log::{Severity, klog};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, PODS};
-use windtunnel_core::{Key, Object};
 use windtunnel_openshift::environment::Environment;
 
 use super::logs::IsRecorded;
 use super::metrics::Exports;
-use super::simulation::Simulation;
 use crate::engine::observer::Observer;
 use crate::record::WriteEvent;
 
 /// The file and line of an operator's message in openshift/library-go.
 const STATUS_CONTROLLER: &str = "status_controller.go:230";
-/// The source of lines that no real program prints.
-const SOURCE: &str = "windtunnel:1";
-
-impl Simulation {
-    /// Prints that a container has started whose program is simulated outside of it.
-    pub(super) fn print_start(&self, pod: &Object, key: &Key, container: &str) {
-        if self.environment.payload_workloads == PayloadWorkloads::WithoutPods {
-            return;
-        }
-        let spec = pod.list("/spec/containers").iter().find(|spec| spec["name"] == container);
-        let image = spec.and_then(|spec| spec["image"].as_str()).unwrap_or_default();
-        let line = format!("{container} of image {image} has started; it is simulated outside of its pod");
-        let now = self.now();
-        let line = klog(Severity::Info, now, SOURCE, line);
-        self.observers.exports.with_logs(|logs| logs.print(key, container, &line, now, IsRecorded::No));
-    }
-}
 
 /// The logs of the operators of ClusterOperators.
 pub(super) struct OperatorLogs {
