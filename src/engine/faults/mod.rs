@@ -23,7 +23,6 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_core::{Identity, Object, Resource, Write};
 use windtunnel_openshift::release::Release;
 
-pub(in crate::engine) use self::pinned_api_server::ApiServerVersion;
 use super::error::SessionError;
 use super::expectations::matching::name_fits;
 use super::runtime::Simulation;

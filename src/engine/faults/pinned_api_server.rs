@@ -7,17 +7,6 @@ use windtunnel_core::resources::CLUSTER_VERSIONS;
 use crate::engine::error::SessionError;
 use crate::engine::runtime::Simulation;
 
-/// The version of the API server, where it differs from that of the release.
-#[derive(Debug, Clone, Default)]
-pub(in crate::engine) struct ApiServerVersion {
-    /// Whether the kube-apiserver keeps its version, whatever its operator rolls out.
-    pub(in crate::engine) is_pinned: bool,
-    /// The Kubernetes minor of an API server that stays at it.
-    pub(in crate::engine) minor: Option<u32>,
-    /// Why the API server does not behave like the release's own, if that makes a difference.
-    mismatch: Option<String>,
-}
-
 impl Simulation {
     /// Makes the API server behave as Kubernetes 1.`minor`, or stores the reason why it cannot.
     pub(in crate::engine) fn serve_kubernetes(&mut self, minor: u32) {

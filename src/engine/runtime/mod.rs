@@ -13,6 +13,7 @@
 mod adopting;
 pub(super) mod adoption;
 pub(super) mod agenda;
+mod api_server_version;
 pub(super) mod crashes;
 mod effects;
 mod embedded;

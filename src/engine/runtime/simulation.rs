@@ -19,6 +19,7 @@ use windtunnel_core::limits::REQUESTS_PER_SECOND_MAX;
 use windtunnel_core::rng::Streams;
 use windtunnel_openshift::environment::Environment;
 
+use super::api_server_version::ApiServerVersion;
 use super::crashes::Crashes;
 use super::embedded::Embedded;
 use super::machines::Machines;
@@ -31,7 +32,6 @@ use super::reads::Reads;
 use super::user_programs::UserPrograms;
 use crate::backends::{ClusterConnection, Pace};
 use crate::engine::error::SessionError;
-use crate::engine::faults::ApiServerVersion;
 use crate::engine::faults_in_effect::FaultsInEffect;
 use crate::engine::mutants::{SeededDefect, Tampering};
 use crate::engine::step_state::StepState;
