@@ -16,7 +16,7 @@ pub(super) fn end_of(session: &Session, failure: Option<Failure>) -> End {
     failure.map_or_else(|| Ok(comparable_state(&session.simulation.view)), Err)
 }
 
-/// How a plan with a fault ends in another way than without, if it does: by `compare`, or by a failed step.
+/// Returns how the end of a plan with a fault differs from the end without: the result of `compare`, or the step that fails.
 pub(super) fn difference<D: From<String>>(
     without: &End,
     with: &End,

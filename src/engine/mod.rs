@@ -8,7 +8,7 @@
 //!
 //! * `run.rs`, `session.rs`, `act.rs`: run a plan, its steps and its actions; `command.rs` runs `oc`
 //! * `runtime/`: the running cluster: turns, requests, processes, machines, logs
-//! * `observer.rs`: what follows a run without changing its cluster; `runtime/observers.rs` lists them
+//! * `observer.rs`: observers follow a run and change nothing in its cluster; `runtime/observers.rs` lists them
 //! * `install/` and `start/`: the installed cluster, and snapshots of it
 //! * `expectations/` and `invariants/`: what must hold
 //! * `faults/` and `faults_in_effect.rs`: faults that begin and end

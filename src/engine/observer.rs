@@ -1,4 +1,4 @@
-//! What follows a run without changing its cluster.
+//! Observers follow a run and change nothing in its cluster.
 
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Change, View};

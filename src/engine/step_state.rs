@@ -1,4 +1,4 @@
-//! What a run keeps from step to step.
+//! The state of a run between its steps.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::output::CapturedOutput;
 use super::progress::Progress;
 use crate::plan::Snapshot;
 
-/// What a run keeps from step to step, and how far it may go.
+/// The state of a run between its steps, and its limits.
 #[derive(Debug, Clone, Default)]
 pub(in crate::engine) struct StepState {
     /// The place of the run in its plan.

@@ -3,7 +3,7 @@
 //!
 //! `docs/scenario-language.md` describes the language; a test of this module parses its examples.
 //!
-//! A new key of the language needs its parser here, a row in `schema.yaml`, a sentence in `step_text.rs` if it is a
+//! A new key of the language needs its parser here, a row in `schema.yaml`, a text in `step_text.rs` if it is a
 //! step, and an example in `docs/scenario-language.md`.
 //!
 //! * `environment/`: `cluster`, `releases`, `images`, `update-service`, `programs`

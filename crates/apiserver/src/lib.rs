@@ -47,6 +47,7 @@
 //!   [`ApiServer::authenticate`] finds the user of an HTTP request.
 //!
 //! Clients that accept only protobuf get JSON.
+#![cfg_attr(not(feature = "https"), allow(dead_code, reason = "some parts serve only clients over HTTPS"))]
 
 mod access;
 mod admission;

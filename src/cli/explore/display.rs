@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use windtunnel_core::text::{counted, one_line, visible};
+use windtunnel_core::text::counted;
+#[cfg(feature = "progress")]
+use windtunnel_core::text::{one_line, visible};
 
 use super::report;
 use crate::cli::print_notice;

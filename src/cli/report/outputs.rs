@@ -90,6 +90,7 @@ fn github_summary(path: Option<&PathBuf>) -> Result<PathBuf, String> {
 }
 
 /// Returns the files that [`write`] writes.
+#[cfg(feature = "watch")]
 pub(in crate::cli) fn paths(reports: &Reports) -> Vec<PathBuf> {
     replaced_files(reports).cloned().chain(appended_file(reports)).collect()
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+#[cfg(feature = "progress")]
 use windtunnel_core::text::{one_line, visible};
 
 use crate::cli::print_painted;

@@ -11,7 +11,7 @@ const WATCHES: &str = concat!(
     r"(see the past|lose changes|are \d+ \w+ late|are \d+ events? behind|end|expire|repeat){for}",
 );
 
-/// What happens to watches, except delays.
+/// The faults of watches, except delays.
 const OF_WATCHES: Words<WatchTrouble> = &[
     ("see the past", WatchTrouble::Stale),
     ("lose changes", WatchTrouble::Gap),

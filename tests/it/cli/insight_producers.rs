@@ -25,11 +25,10 @@ fn built_example() -> PathBuf {
     let profile = if program.parent().unwrap().ends_with("release") { "release" } else { "dev" };
     let build = ["build", "--quiet", "--profile", profile, "--example", "insight_producer"];
     let mut cargo = Command::new(env!("CARGO"));
-    // The variables that Cargo sets for tests would make it build ring, and all that needs it, again.
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_")) {
-        if name != "CARGO_HOME" && name != "CARGO_TARGET_DIR" {
-            cargo.env_remove(name);
-        }
+    // With the variables that Cargo sets for tests, it would build ring, and all that needs it, again.
+    let is_set_for_tests = |name: &str| name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_set_for_tests)) {
+        cargo.env_remove(name);
     }
     let built = cargo.args(build).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));

@@ -121,15 +121,18 @@ fn run_case(name: &str, seed: u64, case: &impl Fn(u64) -> Result<(), String>) {
     wrong =
         wrong.or_else(|| resident().filter(|bytes| *bytes > MEMORY).map(|bytes| format!("{bytes} bytes")));
     if let Some(wrong) = wrong {
-        panic!("seed {seed}: {wrong}\nreproduce with: {SEED}={seed} cargo test --test it fuzz::{name}");
+        panic!(
+            "seed {seed}: {wrong}\nreproduce with: {SEED}={seed} cargo test --release --test it fuzz::{name}"
+        );
     }
 }
 
 /// Ends the test process if a case does not end in time, until the returned sender is dropped.
 fn watch(name: &str, seed: u64) -> Sender<()> {
     let (ended, end) = channel();
-    let message =
-        format!("fuzz::{name} does not end\nreproduce with: {SEED}={seed} cargo test --test it fuzz::{name}");
+    let message = format!(
+        "fuzz::{name} does not end\nreproduce with: {SEED}={seed} cargo test --release --test it fuzz::{name}"
+    );
     let (began, work) = (now(), Work::begin());
     std::thread::spawn(move || {
         while end.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {

@@ -201,7 +201,7 @@ fn renewed(
             + TIME_BYTES
     };
     let known = known.unwrap_or_else(|| KnownOwners { epoch, weight: weight() });
-    // Every test compares the shortcut with the full computation.
+    // Tests of the dev profile and of `.ci/run` compare the shortcut with the full computation.
     debug_assert_eq!(*entries, tracker.update(Some(old), object, Managers::stored(old)).into_value());
     debug_assert!(etcd::weight(&entries) <= known.weight);
     Some(FieldOwners { entries: Some(entries), known: Some(known) })

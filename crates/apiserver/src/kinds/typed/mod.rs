@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 pub(crate) use self::empties::{Empty, with_empties};
 use self::plan::{Field, Plan, Shape, Struct, plan};
 use self::scalar::ScalarError;
+#[cfg(feature = "https")]
 pub(crate) use self::scalar::check_base64;
 use super::Kind;
 use crate::facts::Scalar;
