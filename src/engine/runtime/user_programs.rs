@@ -1,4 +1,4 @@
-//! What a run knows about the programs of the user's machine.
+//! The programs of the user's machine in a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -72,14 +72,15 @@ fn a_server_on_a_full_disk_is_read_only_until_it_restarts() {
         assert!(status.contains("No space left on device"), "{status}");
         assert!(probe(&client, "/readyz").await.is_err());
         // The watch saw each created object once, and no rejected one.
-        let seen: Vec<String> = watch
-            .take_until(tokio::time::sleep(Duration::from_secs(1)))
+        let mut events = watch
             .map(|event| match event.unwrap() {
                 WatchEvent::Added(map) => map.metadata.name.unwrap(),
                 other => panic!("{other:?}"),
             })
-            .collect()
-            .await;
+            .boxed();
+        let seen: Vec<String> = events.by_ref().take(created).collect().await;
+        let next = tokio::time::timeout(Duration::from_secs(1), events.next()).await;
+        assert!(next.is_err(), "{next:?}");
         assert_eq!(seen, (0..created).map(|number| format!("m{number}")).collect::<Vec<_>>());
         (created, last)
     });
