@@ -116,7 +116,7 @@ fn factor(span: SignedDuration, wall: Duration) -> String {
 }
 
 fn install(plan: &Plan) -> Result<Session, String> {
-    Session::start(&plan.cluster, &plan.name, &plan.ids, SEED).map_err(|error| error.to_string())
+    Session::start(plan, SEED).map_err(|error| error.to_string())
 }
 
 /// Runs the steps of a plan in its cluster.

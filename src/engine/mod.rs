@@ -61,7 +61,7 @@ pub use expectations::stray_write;
 pub use invariants::RecordedInvariant;
 pub use mutants::{SeededDefect, seeded_defects};
 pub use run::{
-    Failure, Outcome, run_after, run_in_session, run_plan, run_plan_on, run_plan_with_programs, secrets_of,
+    Failure, Outcome, run_in_session, run_plan, run_plan_on, run_plan_with_programs, secrets_of,
 };
 pub use runtime::{EmbeddedPlace, EmbeddedProgram, Pending, ProgramFuture, StartProgram};
 pub use session::Session;

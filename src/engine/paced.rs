@@ -6,8 +6,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_openshift::monitoring::History;
 
 use super::error::SessionError;
-use super::progress::Progress;
-use super::run::{Failure, run_steps};
+use super::run::{Failure, run_reported};
 use super::runtime::Simulation;
 use super::session::Session;
 use crate::backends::Pace;
@@ -23,14 +22,10 @@ impl Session {
         pace: Arc<dyn Pace>,
         mut report: impl FnMut(&Self, &PlannedStep, &Result<(), SessionError>),
     ) -> Option<Failure> {
-        self.simulation.steps.progress = Progress::default();
-        if plan.strict {
-            self.be_strict();
-        }
         self.simulation.client_pace = Some(pace);
         let scrapes = scrapes(&self.simulation);
         self.simulation.look = Some(Box::new(scrapes));
-        let failure = run_steps(self, plan, &mut report);
+        let failure = run_reported(self, plan, &mut report);
         self.simulation.client_pace = None;
         self.simulation.look = None;
         failure

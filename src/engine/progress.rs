@@ -33,10 +33,14 @@ impl Progress {
         self.step
     }
 
-    /// Begins a step. Returns false if this is a copy, and the step began before.
-    pub(in crate::engine) fn begin_step(&mut self, step: usize) -> bool {
+    /// Continues at the step with this index.
+    pub(in crate::engine) fn set_step(&mut self, step: usize) {
         self.step = step;
-        self.wait.is_none()
+    }
+
+    /// Whether time passes in the running step. A new step does not wait yet, except in a copy that continues one.
+    pub(in crate::engine) fn is_waiting(&self) -> bool {
+        self.wait.is_some()
     }
 
     /// Begins a wait. Returns its start, which in a copy may be in the past.

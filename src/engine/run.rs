@@ -1,5 +1,6 @@
 //! Runs a plan from its first step to its last.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
@@ -7,7 +8,6 @@ use windtunnel_core::View;
 use windtunnel_core::clock::Time;
 
 use super::error::SessionError;
-use super::progress::Progress;
 use super::runtime::{EmbeddedProgram, Simulation};
 use super::session::Session;
 use crate::backends::Backend;
@@ -59,7 +59,7 @@ pub fn run_plan(plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
 /// # Errors
 /// As [`run_plan`].
 pub fn run_plan_on(backend: &dyn Backend, plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
-    let mut session = Session::start_on(backend, &plan.cluster, &plan.name, &plan.ids, seed)?;
+    let mut session = Session::start_on(backend, plan, seed)?;
     let failure = run_in_session(&mut session, plan);
     Ok(outcome(session, failure))
 }
@@ -73,7 +73,7 @@ pub fn run_plan_with_programs(
     seed: u64,
     programs: &[EmbeddedProgram],
 ) -> Result<(Outcome, View), SessionError> {
-    let mut session = Session::start_with_programs(&plan.cluster, &plan.name, &plan.ids, seed, programs)?;
+    let mut session = Session::start_with_programs(plan, seed, programs)?;
     let failure = run_in_session(&mut session, plan);
     let view = session.view().clone();
     Ok((outcome(session, failure), view))
@@ -93,12 +93,10 @@ fn outcome(mut session: Session, failure: Option<Failure>) -> Outcome {
     Outcome { secrets, record: session.into_record(), failure, snapshots, virtual_time, waited }
 }
 
-/// Runs the timeline of a plan in a session whose cluster is ready, at most until the session's halt.
+/// Runs the steps of a plan in a session whose cluster is ready: all, or in a copy of a cluster those from the one that the
+/// original was in. Returns the step that failed, which ends the run; `None` also at the session's halt.
 pub fn run_in_session(session: &mut Session, plan: &Plan) -> Option<Failure> {
-    if plan.strict {
-        session.be_strict();
-    }
-    run_after(session, plan, 0)
+    run_reported(session, plan, &mut |_, _, _| {})
 }
 
 /// As [`run_in_session`]; `look` gets the cluster whenever it has settled, and returns when it wants to look again even if
@@ -114,42 +112,42 @@ pub(super) fn run_observed(
     failure
 }
 
-/// Runs the steps of a plan after the first `done` in a session that has run these. Returns the step that failed, which
-/// ends the run.
-pub fn run_after(session: &mut Session, plan: &Plan, done: usize) -> Option<Failure> {
-    session.simulation.steps.progress = Progress::before(done);
-    continue_in_session(session, plan)
-}
-
-/// Runs the rest of a plan in a session whose cluster is a copy, from the step that the original was in.
-pub(super) fn continue_in_session(session: &mut Session, plan: &Plan) -> Option<Failure> {
-    run_steps(session, plan, &mut |_, _, _| {})
-}
-
 /// Gets the session, a step and its outcome, after the step.
 pub(super) type Report<'r> = dyn FnMut(&Session, &PlannedStep, &Result<(), SessionError>) + 'r;
 
-/// As [`continue_in_session`], with a report of each step that ended.
-pub(super) fn run_steps(session: &mut Session, plan: &Plan, report: &mut Report<'_>) -> Option<Failure> {
-    session.learn_secrets(plan);
+/// As [`run_in_session`], with a report of each step that ended.
+pub(super) fn run_reported(session: &mut Session, plan: &Plan, report: &mut Report<'_>) -> Option<Failure> {
     let mut failure = None;
+    run_steps(session, plan, |session, planned, outcome| {
+        if outcome == Err(SessionError::Halted) {
+            return ControlFlow::Break(());
+        }
+        report(session, planned, &outcome);
+        let Err(error) = outcome else { return ControlFlow::Continue(()) };
+        let PlannedStep { line, column, text, .. } = planned;
+        let step = session.secrets().hide(text);
+        failure = Some(Failure { line: *line, column: *column, step, error });
+        ControlFlow::Break(())
+    });
+    failure
+}
+
+/// Runs the steps of a plan. `judge` gets the outcome of each, and says whether the run goes on.
+pub(super) fn run_steps(
+    session: &mut Session,
+    plan: &Plan,
+    mut judge: impl FnMut(&mut Session, &PlannedStep, Result<(), SessionError>) -> ControlFlow<()>,
+) {
+    session.learn_secrets(plan);
+    if plan.strict {
+        session.be_strict();
+    }
     let first = session.simulation.steps.progress.step();
     for (index, planned) in plan.timeline.iter().enumerate().skip(first) {
-        if session.simulation.steps.progress.begin_step(index) {
-            session.begin_step(&planned.text);
-        }
-        let outcome = session.run_step(&planned.step);
-        if outcome == Err(SessionError::Halted) {
-            break;
-        }
-        session.end_step(&planned.text, &outcome);
-        report(session, planned, &outcome);
-        if let Err(error) = outcome {
-            let PlannedStep { line, column, text, .. } = planned;
-            let step = session.secrets().hide(text);
-            failure = Some(Failure { line: *line, column: *column, step, error });
+        session.simulation.steps.progress.set_step(index);
+        let outcome = session.run_recorded_step(&planned.text, &planned.step);
+        if judge(session, planned, outcome).is_break() {
             break;
         }
     }
-    failure
 }

@@ -15,6 +15,7 @@ use windtunnel_openshift::monitoring::History;
 use super::error::SessionError;
 use super::expectations::{self, captures, held_before, status};
 use super::mutants::SeededDefect;
+use super::progress::Progress;
 use super::runtime::logs::Logs;
 use super::runtime::{Pending, Simulation};
 use super::{act, command};
@@ -39,6 +40,11 @@ impl Session {
     /// Ends the run with [`SessionError::TooManyWrites`] when its record has more entries than this.
     pub fn limit_writes(&mut self, most: usize) {
         self.simulation.steps.writes_max = Some(most);
+    }
+
+    /// Passes over the first `count` steps of the next plan, because they have run.
+    pub fn skip_steps(&mut self, count: usize) {
+        self.simulation.steps.progress = Progress::before(count);
     }
 
     /// Makes expectations fail that say `within` and have held since before the last actions: they do not test
@@ -148,6 +154,29 @@ impl Session {
                 .excuse_downgrade(error)
                 .redact_with(|text| self.simulation.observers.secrets.hide(text))
         })
+    }
+
+    /// As [`Session::run_step`]. The record gets the beginning and the outcome of the step under this text.
+    ///
+    /// # Errors
+    /// As [`Session::run_step`].
+    pub fn run_recorded_step(&mut self, text: &str, step: &Step) -> Result<(), SessionError> {
+        // In a copy of a cluster, the step has begun already.
+        if !self.simulation.steps.progress.is_waiting() {
+            self.record_event(Event::Step { text: text.to_owned() });
+        }
+        let outcome = self.run_step(step);
+        if outcome != Err(SessionError::Halted) {
+            let failure = outcome.as_ref().err().map(ToString::to_string);
+            let held_before = self.simulation.steps.last_actions.held_before;
+            self.record_event(Event::Outcome { text: text.to_owned(), failure, held_before });
+        }
+        outcome
+    }
+
+    fn record_event(&mut self, event: Event) {
+        let _guard = self.runtime.enter();
+        self.simulation.record_event(event);
     }
 
     /// Remembers the actions of a step, before which the record had this many entries.
@@ -375,17 +404,4 @@ impl Session {
         })
     }
 
-    /// Records the beginning of a step.
-    pub fn begin_step(&mut self, text: &str) {
-        let _guard = self.runtime.enter();
-        self.simulation.record_event(Event::Step { text: text.to_owned() });
-    }
-
-    /// Records the outcome of a step.
-    pub fn end_step(&mut self, text: &str, outcome: &Result<(), SessionError>) {
-        let _guard = self.runtime.enter();
-        let failure = outcome.as_ref().err().map(ToString::to_string);
-        let held_before = self.simulation.steps.last_actions.held_before;
-        self.simulation.record_event(Event::Outcome { text: text.to_owned(), failure, held_before });
-    }
 }

@@ -9,7 +9,7 @@ use super::case::Case;
 use super::coverage::{self, Seen};
 use super::oracles::{self, Problem, Settled};
 use crate::engine::mutation::{self, Mutant, Observation};
-use crate::engine::{ClusterCopy, Failure, SeededDefect, Session, SessionError, run_after};
+use crate::engine::{ClusterCopy, Failure, SeededDefect, Session, SessionError, run_in_session};
 use crate::plan::{Plan, Step};
 use crate::record::Record;
 use crate::scenario::Releases;
@@ -63,7 +63,7 @@ impl Terms<'_> {
             let (session, observation) = mutation::start_observed(plan, SEED, Some(mutant))?;
             return Ok((session, Some(observation)));
         }
-        let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, SEED)?;
+        let mut session = Session::start(plan, SEED)?;
         if let Some(Broken::Seeded(defect)) = self.broken {
             session.plant(defect);
         }
@@ -175,7 +175,7 @@ pub(super) fn run_forked(
 fn save_after(prefix: &Case, releases: &dyn Releases, terms: Terms<'_>) -> Option<(ClusterCopy, usize)> {
     let plan = prefix.plan(releases).ok()?;
     let (mut session, _) = terms.start(&plan).ok()?;
-    run_after(&mut session, &plan, 0).is_none().then_some(())?;
+    run_in_session(&mut session, &plan).is_none().then_some(())?;
     let saved = session.save().filter(|saved| !saved.restarts_programs())?;
     Some((saved, plan.timeline.len()))
 }
@@ -196,7 +196,8 @@ impl Trial<'_> {
     fn finish(&self, mut session: Session, first: usize, look: impl FnOnce(&Record)) -> RunReport {
         let start = session.elapsed();
         session.limit_writes(WRITES_MAX);
-        let failure = run_after(&mut session, self.plan, first);
+        session.skip_steps(first);
+        let failure = run_in_session(&mut session, self.plan);
         let (mut problems, mut cut_short) = (Vec::new(), None);
         match failure {
             Some(failure) => match Problem::of_failure(&failure, session.elapsed(), self.is_own()) {

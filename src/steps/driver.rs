@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::backends::Backend;
 use crate::engine::{Session, SessionError};
-use crate::plan::{ClusterPlan, ProgramPlan, Snapshot, Step, Variables};
+use crate::plan::{ClusterPlan, Plan, ProgramPlan, Snapshot, Step, Variables};
 use crate::record::{Record, Secrets};
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -72,10 +72,11 @@ impl Driver {
         }
         cluster.programs.extend(settings.programs.iter().cloned());
         cluster.shows_secrets = settings.shows_secrets;
+        let plan = Plan { name: scenario, ..Plan::new(cluster, Vec::new()) };
         let (commands, inbox) = mpsc::channel();
         let (ready, started) = oneshot::channel();
         on_a_thread(Box::new(move || {
-            let mut session = match Session::start_on(&*backend, &cluster, &scenario, &[], settings.seed) {
+            let mut session = match Session::start_on(&*backend, &plan, settings.seed) {
                 Ok(session) => session,
                 Err(error) => return drop(ready.send(Err(error))),
             };
@@ -132,9 +133,7 @@ fn serve(mut session: Session, inbox: &mpsc::Receiver<Command>) {
     while let Ok(command) = inbox.recv() {
         match command {
             Command::Run(text, step, answer) => {
-                session.begin_step(&text);
-                let outcome = session.run_step(&step);
-                session.end_step(&text, &outcome);
+                let outcome = session.run_recorded_step(&text, &step);
                 // The receiver is gone if the feature was cancelled meanwhile.
                 let _ = answer.send(outcome);
             }

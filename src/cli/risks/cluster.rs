@@ -105,7 +105,7 @@ impl KnownCluster {
     fn of_scenario(name: String, text: &str) -> Result<Self, String> {
         let plan =
             scenario::parse(&name, text, &Releases::default()).map_err(|problems| problems.to_string())?;
-        let session = Session::start(&plan.cluster, &plan.name, &[], SEED)
+        let session = Session::start(&plan, SEED)
             .map_err(|error| format!("{name}: the cluster cannot be installed: {error}"))?;
         let (view, now, given) = (session.view().clone(), session.now(), plan.cluster.metrics);
         Ok(Self { name, view, is_complete: true, given, history: History::default(), now })

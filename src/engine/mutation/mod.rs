@@ -2,13 +2,15 @@
 
 mod candidates;
 
+use std::ops::ControlFlow;
+
 use jiff::SignedDuration;
 
 use self::candidates::{candidates, shuffle};
 use super::error::SessionError;
 pub use super::mutants::Mutant;
 use super::mutants::{Observed, Tampering};
-use super::run::{Failure, run_steps};
+use super::run::{Failure, run_reported, run_steps};
 use super::session::Session;
 use super::step_state::StepState;
 use super::workers::guarded;
@@ -111,7 +113,7 @@ pub fn run_baseline(plan: &Plan, seed: u64) -> Result<Result<Baseline, Failure>,
     let tampering = Tampering::new(None, 0);
     let mut session = start(plan, seed, &tampering)?;
     let mut checks = Vec::new();
-    let failure = run_steps(&mut session, plan, &mut |session, planned, outcome| {
+    let failure = run_reported(&mut session, plan, &mut |session, planned, outcome| {
         if outcome.is_ok() && is_check(&planned.step) {
             let StepState { progress, last_actions, .. } = &session.simulation.steps;
             checks.push(Check { index: progress.step(), held_before: last_actions.held_before });
@@ -158,9 +160,10 @@ impl Baseline {
         let (mut broken, mut held, mut stuck, mut reached) = (Vec::new(), false, None, 0);
         let mut session = start(plan, seed, &tampering)?;
         session.halt_after(self.length * TIME_FACTOR + longest_wait(plan) + SLACK);
-        for (index, planned) in plan.timeline.iter().enumerate() {
+        run_steps(&mut session, plan, |session, planned, outcome| {
+            let index = session.simulation.steps.progress.step();
             reached += 1;
-            match run_step(&mut session, planned) {
+            match outcome {
                 Ok(()) => {}
                 Err(SessionError::ExpectationFailed(_)) if is_check(&planned.step) => broken.push(index),
                 Err(SessionError::HeldBefore) => held = true,
@@ -171,13 +174,11 @@ impl Baseline {
                 }
                 Err(error) => {
                     stuck = Some(format!("{}: {}", planned.text, one_line(&error)));
-                    break;
+                    return ControlFlow::Break(());
                 }
             }
-            if !goes_on && (held || !broken.is_empty()) {
-                break;
-            }
-        }
+            if !goes_on && (held || !broken.is_empty()) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
         let mut observed = tampering.lock().observed.clone();
         if self.observed.rejection.is_some() {
             // Writes are rejected without the mutant as well.
@@ -207,20 +208,9 @@ fn verdict(observed: &Observed, stuck: Option<String>, held: bool, broken: &[usi
 }
 
 fn start(plan: &Plan, seed: u64, tampering: &Tampering) -> Result<Session, SessionError> {
-    let mut session = Session::start_tampered(&plan.cluster, &plan.name, &plan.ids, seed, tampering)?;
+    let session = Session::start_tampered(plan, seed, tampering)?;
     tampering.activate(&session.simulation.view);
-    session.learn_secrets(plan);
-    if plan.strict {
-        session.be_strict();
-    }
     Ok(session)
-}
-
-fn run_step(session: &mut Session, planned: &PlannedStep) -> Result<(), SessionError> {
-    session.begin_step(&planned.text);
-    let outcome = session.run_step(&planned.step);
-    session.end_step(&planned.text, &outcome);
-    outcome
 }
 
 fn one_line(error: &SessionError) -> String {

@@ -8,6 +8,7 @@ use crate::engine::error::SessionError;
 use crate::engine::runtime::Simulation;
 use crate::engine::session::Session;
 use crate::engine::sweep::{Branch, Finder, Moment, Moments, Request, Snapshot, Terms, Verdict};
+use crate::plan::Plan;
 
 /// How much cluster time each way has.
 const WITHIN: SignedDuration = SignedDuration::from_hours(8);
@@ -74,7 +75,7 @@ impl CellResult {
 /// # Errors
 /// The cluster could not be set up.
 pub(super) fn run(cell: &Cell, seed: u64) -> Result<CellResult, SessionError> {
-    let mut session = Session::start(&cell.plan(), "", &[], seed)?;
+    let mut session = Session::start(&Plan::new(cell.plan(), Vec::new()), seed)?;
     let began = session.now();
     let mut update = Update::new(cell);
     let to_newer = terms(cell, Way::There);

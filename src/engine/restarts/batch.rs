@@ -9,7 +9,7 @@ use crate::engine::cluster_copy::ClusterCopy;
 use crate::engine::error::SessionError;
 use crate::engine::final_state::{End, difference, end_of};
 use crate::engine::restored::changed_objects;
-use crate::engine::run::{continue_in_session, run_in_session};
+use crate::engine::run::run_in_session;
 use crate::engine::runtime::crashes::{Crash, CrashMoment};
 use crate::engine::session::Session;
 use crate::engine::workers::guarded;
@@ -53,7 +53,7 @@ impl Origin {
     /// Runs the rest of the plan, in which a process crashes right after this write.
     fn run(&self, plan: &Plan, seed: u64, process: &str, write: u32) -> Result<End, SessionError> {
         let mut session = match self {
-            Self::Start => Session::start(&plan.cluster, &plan.name, &plan.ids, seed)?,
+            Self::Start => Session::start(plan, seed)?,
             Self::Copy(copy) => copy.lock().unwrap_or_else(PoisonError::into_inner).resume()?,
         };
         session.simulation.crashes.add(Crash {
@@ -62,10 +62,7 @@ impl Origin {
             moment: CrashMoment::After,
             hits: Hits::new(write, Some(1)),
         });
-        let failure = match self {
-            Self::Start => run_in_session(&mut session, plan),
-            Self::Copy(_) => continue_in_session(&mut session, plan),
-        };
+        let failure = run_in_session(&mut session, plan);
         Ok(end_of(&session, failure))
     }
 }

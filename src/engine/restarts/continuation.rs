@@ -10,7 +10,7 @@ use windtunnel_openshift::release::Release;
 use super::check_with;
 use super::finder::Origins;
 use crate::engine::cluster_copy::ClusterCopy;
-use crate::engine::run::{continue_in_session, run_observed};
+use crate::engine::run::{run_in_session, run_observed};
 use crate::engine::session::Session;
 use crate::plan::{
     Action, Check, ClusterPlan, Expectation, ExpectedState, ExpectedTime, Keep, ObjectRef, Plan, PlannedStep,
@@ -65,7 +65,7 @@ fn plan() -> Plan {
 #[test]
 fn a_copy_that_continues_a_plan_has_the_same_record() {
     let plan = plan();
-    let start = || Session::start(&plan.cluster, &plan.name, &plan.ids, 1).unwrap();
+    let start = || Session::start(&plan, 1).unwrap();
     let mut session = start();
     let ((sender, receiver), mut looks) = (channel(), 0);
     let failure = run_observed(&mut session, &plan, move |cluster| {
@@ -81,7 +81,7 @@ fn a_copy_that_continues_a_plan_has_the_same_record() {
     assert!(copies.len() > 5, "{}", copies.len());
     for (number, copy) in copies.iter().enumerate() {
         let mut session = copy.resume().unwrap();
-        assert_eq!(continue_in_session(&mut session, &plan), None, "copy {number}");
+        assert_eq!(run_in_session(&mut session, &plan), None, "copy {number}");
         assert!(session.into_record().to_lines() == record, "copy {number}");
     }
 }

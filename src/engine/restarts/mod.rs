@@ -49,11 +49,11 @@ pub fn check(plan: &Plan, seed: u64, jobs: usize) -> Result<Report, SessionError
 }
 
 fn check_with(plan: &Plan, seed: u64, jobs: usize, origins: Origins) -> Result<Report, SessionError> {
-    let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, seed)?;
+    let mut session = Session::start(plan, seed)?;
     let failure = run_in_session(&mut session, plan);
     let end = end_of(&session, failure);
     let processes = session.simulation.schedule.names().map(|(_, name)| name.to_owned()).collect();
-    let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, seed)?;
+    let mut session = Session::start(plan, seed)?;
     let difference = |batch: CrashBatch| batch.differences(plan, seed, &end);
     let ((), found) = with_workers(jobs, difference, |sender| {
         let finder = Finder::new(&session.simulation, processes, origins, sender);

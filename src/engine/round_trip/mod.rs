@@ -58,7 +58,7 @@ pub struct Comparison {
 /// # Errors
 /// A cluster could not be set up, or a component makes no progress.
 pub fn run(plan: &Plan, seed: u64) -> Result<RoundTrip, SessionError> {
-    let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, seed)?;
+    let mut session = Session::start(plan, seed)?;
     if let Some(failure) = run_in_session(&mut session, plan) {
         return Ok(RoundTrip::Failed(failure));
     }

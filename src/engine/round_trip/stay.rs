@@ -14,7 +14,7 @@ use crate::plan::{Action, Plan, PlannedStep, Step};
 /// # Errors
 /// The cluster could not be set up, or a component makes no progress.
 pub(super) fn run(plan: &Plan, seed: u64, times: &[Time], end: Time) -> Result<State, SessionError> {
-    let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, seed)?;
+    let mut session = Session::start(plan, seed)?;
     session.ignore_invariants();
     for (planned, at) in plan.timeline.iter().zip(times) {
         session.advance_to(at.duration_since(session.record().header.epoch))?;

@@ -108,12 +108,12 @@ mod tests {
 
     use super::*;
     use crate::engine::Session;
-    use crate::plan::{Action, ClusterPlan};
+    use crate::plan::{Action, ClusterPlan, Plan};
 
     fn session() -> Session {
         let release = Release::find(&"4.18.3".parse().unwrap()).unwrap();
         let plan = ClusterPlan { worker_nodes: 1, ..ClusterPlan::new(release) };
-        Session::start(&plan, "", &[], 1).unwrap()
+        Session::start(&Plan::new(plan, Vec::new()), 1).unwrap()
     }
 
     fn join(session: &mut Session, name: &str) -> Result<(), SessionError> {

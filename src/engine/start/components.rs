@@ -100,14 +100,14 @@ fn names(actors: &[Box<dyn Actor>]) -> BTreeSet<String> {
 mod tests {
     use super::*;
     use crate::engine::Session;
-    use crate::plan::ClusterPlan;
+    use crate::plan::{ClusterPlan, Plan};
 
     #[test]
     fn a_cluster_is_without_groups_and_short_names_of_components() {
         let release = Release::find(&Version::new(4, 18, 3)).unwrap();
         let without = ["kubelet", "operator/etcd", "machine-config-controller"].map(str::to_owned);
         let plan = ClusterPlan { without: without.into(), ..ClusterPlan::new(release.clone()) };
-        let session = Session::start(&plan, "", &[], 1).unwrap();
+        let session = Session::start(&Plan::new(plan, Vec::new()), 1).unwrap();
         let running: Vec<&str> = session.simulation.schedule.names().map(|(_, name)| name).collect();
         for name in ["kubelet", "operator/etcd", "machine-config-controller"] {
             assert!(!running.iter().any(|running| is_named(running, name)), "{name}: {running:?}");
@@ -116,7 +116,7 @@ mod tests {
             assert!(running.iter().any(|running| is_named(running, name)), "{name}: {running:?}");
         }
         let plan = ClusterPlan { without: ["kubelets".to_owned()].into(), ..ClusterPlan::new(release) };
-        let error = Session::start(&plan, "", &[], 1).map(drop).unwrap_err().to_string();
+        let error = Session::start(&Plan::new(plan, Vec::new()), 1).map(drop).unwrap_err().to_string();
         assert_eq!(error, "the cluster has no component `kubelets`; did you mean `kubelet`?");
     }
 

@@ -26,7 +26,7 @@ use super::runtime::{Embedded, EmbeddedProgram, Simulation};
 use super::session::Session;
 use crate::backends::in_process::{ClientsBackend, InProcessBackend};
 use crate::backends::{Backend, BackendError, Capabilities, ClusterConnection, Order, Stop, programs};
-use crate::plan::{ClusterPlan, Permission, ProgramPlan};
+use crate::plan::{ClusterPlan, Permission, Plan, ProgramPlan};
 use crate::record::{Header, INSTALLER, Record, Secrets};
 
 /// The default start of a run's clock: 2024-01-15T08:00:00Z.
@@ -37,8 +37,7 @@ const SETTLING: SignedDuration = SignedDuration::from_mins(2);
 
 /// The parameters of a session besides its plan.
 struct StartOptions<'a> {
-    scenario: &'a str,
-    ids: &'a [String],
+    plan: &'a Plan,
     seed: u64,
     epoch: Time,
     /// Whether the session may continue a snapshot of an installed cluster.
@@ -88,8 +87,8 @@ fn merged_if_there(view: &View, write: Write) -> Write {
 impl StartOptions<'_> {
     fn header(&self, epoch: Time) -> Header {
         Header {
-            scenario: self.scenario.to_owned(),
-            ids: self.ids.to_vec(),
+            scenario: self.plan.name.clone(),
+            ids: self.plan.ids.clone(),
             seed: self.seed,
             epoch,
             windtunnel: env!("CARGO_PKG_VERSION").to_owned(),
@@ -103,12 +102,10 @@ impl Session {
     /// # Errors
     /// The API server rejects an object of the plan.
     pub fn start(
-        plan: &ClusterPlan,
-        scenario: &str,
-        ids: &[String],
+        plan: &Plan,
         seed: u64,
     ) -> Result<Self, SessionError> {
-        Self::start_on(&InProcessBackend, plan, scenario, ids, seed)
+        Self::start_on(&InProcessBackend, plan, seed)
     }
 
     /// Starts a session with a mutant in process. The mutant changes nothing before it is activated.
@@ -116,17 +113,15 @@ impl Session {
     /// # Errors
     /// As [`Session::start`].
     pub(in crate::engine) fn start_tampered(
-        plan: &ClusterPlan,
-        scenario: &str,
-        ids: &[String],
+        plan: &Plan,
         seed: u64,
         tampering: &Tampering,
     ) -> Result<Self, SessionError> {
-        let epoch = plan.past.moment.unwrap_or(EPOCH);
+        let epoch = plan.cluster.past.moment.unwrap_or(EPOCH);
         let tampering = Some(tampering);
         let options =
-            StartOptions { scenario, ids, seed, epoch, may_use_snapshot: true, tampering, embedded: &[] };
-        Self::start_with(plan, &options, |minor, clock| {
+            StartOptions { plan, seed, epoch, may_use_snapshot: true, tampering, embedded: &[] };
+        Self::start_with(&options, |minor, clock| {
             InProcessBackend.open(&Order { minor, seed, clock, stop: Stop::default() })
         })
     }
@@ -137,18 +132,16 @@ impl Session {
     /// As [`Session::start`]; the backend provides no cluster.
     pub fn start_on(
         backend: &dyn Backend,
-        plan: &ClusterPlan,
-        scenario: &str,
-        ids: &[String],
+        plan: &Plan,
         seed: u64,
     ) -> Result<Self, SessionError> {
-        let epoch = backend.epoch().or(plan.past.moment).unwrap_or(EPOCH);
+        let epoch = backend.epoch().or(plan.cluster.past.moment).unwrap_or(EPOCH);
         let stop = backend.stop();
-        let backend = Self::backend_for(plan, backend);
+        let backend = Self::backend_for(&plan.cluster, backend);
         let may_use_snapshot = backend.is_always_the_same();
         let options =
-            StartOptions { scenario, ids, seed, epoch, may_use_snapshot, tampering: None, embedded: &[] };
-        Self::start_with(plan, &options, |minor, clock| backend.open(&Order { minor, seed, clock, stop }))
+            StartOptions { plan, seed, epoch, may_use_snapshot, tampering: None, embedded: &[] };
+        Self::start_with(&options, |minor, clock| backend.open(&Order { minor, seed, clock, stop }))
     }
 
     /// Starts a session in process with programs in Rust. They start when the clock of the run does, or with their
@@ -157,18 +150,16 @@ impl Session {
     /// # Errors
     /// As [`Session::start`].
     pub fn start_with_programs(
-        plan: &ClusterPlan,
-        scenario: &str,
-        ids: &[String],
+        plan: &Plan,
         seed: u64,
         embedded: &[EmbeddedProgram],
     ) -> Result<Self, SessionError> {
-        let epoch = plan.past.moment.unwrap_or(EPOCH);
+        let epoch = plan.cluster.past.moment.unwrap_or(EPOCH);
         let (may_use_snapshot, tampering) = (false, None);
-        let options = StartOptions { scenario, ids, seed, epoch, may_use_snapshot, tampering, embedded };
-        let serving = programs::backend().filter(|_| !plan.programs.is_empty());
+        let options = StartOptions { plan, seed, epoch, may_use_snapshot, tampering, embedded };
+        let serving = programs::backend().filter(|_| !plan.cluster.programs.is_empty());
         let backend = serving.unwrap_or(&ClientsBackend);
-        Self::start_with(plan, &options, |minor, clock| {
+        Self::start_with(&options, |minor, clock| {
             backend.open(&Order { minor, seed, clock, stop: Stop::default() })
         })
     }
@@ -191,14 +182,13 @@ impl Session {
         epoch: Time,
         connect: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
     ) -> Result<Self, SessionError> {
-        let (scenario, ids, may_use_snapshot) = ("", &[][..], false);
+        let plan = &Plan::new(plan.clone(), Vec::new());
         let options =
-            StartOptions { scenario, ids, seed, epoch, may_use_snapshot, tampering: None, embedded: &[] };
-        Self::start_with(plan, &options, connect)
+            StartOptions { plan, seed, epoch, may_use_snapshot: false, tampering: None, embedded: &[] };
+        Self::start_with(&options, connect)
     }
 
     fn start_with(
-        plan: &ClusterPlan,
         options: &StartOptions<'_>,
         connect: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
     ) -> Result<Self, SessionError> {
@@ -209,19 +199,18 @@ impl Session {
             .start_paused(true)
             .build()
             .map_err(|_| SessionError::Ended)?;
-        let simulation = runtime.block_on(Self::settled(plan, options, connect))?;
+        let simulation = runtime.block_on(Self::settled(options, connect))?;
         Ok(Self { simulation, runtime })
     }
 
     /// Returns the planned cluster after its components have started.
     async fn settled(
-        plan: &ClusterPlan,
         options: &StartOptions<'_>,
         connect: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
     ) -> Result<Simulation, SessionError> {
-        let environment = Arc::new(install::environment(plan));
+        let environment = Arc::new(install::environment(&options.plan.cluster));
         let origins = if options.may_use_snapshot {
-            SnapshotKey::all(plan, options.seed, options.epoch)
+            SnapshotKey::all(&options.plan.cluster, options.seed, options.epoch)
         } else {
             Vec::new()
         };
@@ -237,7 +226,7 @@ impl Session {
         let mut simulation = match found {
             Some(copy) => *copy,
             None => {
-                let installed = Self::install(plan, options, environment, connect)?;
+                let installed = Self::install(options, environment, connect)?;
                 // Most clusters share this origin.
                 if let Some(origin) = origins.last() {
                     origin.keep(&installed, installed.now());
@@ -268,11 +257,11 @@ impl Session {
     }
 
     fn install(
-        plan: &ClusterPlan,
         options: &StartOptions<'_>,
         mut environment: Arc<Environment>,
         connect: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
     ) -> Result<Simulation, SessionError> {
+        let plan = &options.plan.cluster;
         let clock = VirtualClock::starting_at(after(options.epoch, -SETTLING));
         let start = clock.now();
         let epoch = after(start, SETTLING);

@@ -190,7 +190,8 @@ mod tests {
 
     /// The record of an idle cluster.
     fn run(origin: &SnapshotKey, scenario: &str) -> Record {
-        let mut session = Session::start(&origin.plan, scenario, &[], origin.seed).unwrap();
+        let plan = Plan { name: scenario.to_owned(), ..Plan::new(origin.plan.clone(), Vec::new()) };
+        let mut session = Session::start(&plan, origin.seed).unwrap();
         session.advance(SignedDuration::from_mins(20)).unwrap();
         session.into_record()
     }

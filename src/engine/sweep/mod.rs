@@ -69,7 +69,7 @@ pub fn sweep(plan: &Plan, seed: u64, options: &Options) -> Result<Sweep, Session
         let why = "`sweep` copies the cluster, and the `programs` of a scenario cannot be copied";
         return Err(SessionError::Unsupported(why.to_owned()));
     }
-    let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, seed)?;
+    let mut session = Session::start(plan, seed)?;
     if let Request::Kill(component) = &options.request {
         session.component(component)?;
     }
