@@ -235,7 +235,7 @@ impl Run<'_> {
         let started = Rc::clone(&watches);
         let options = RunOptions {
             seed,
-            strict: args.suite.strict,
+            strict: args.suite.is_strict(),
             programs: args.suite.program_plans().into(),
             permitted: args.suite.programs.permitted(),
             shows_secrets: args.suite.place.show_secrets,

@@ -60,9 +60,7 @@ pub use error::SessionError;
 pub use expectations::stray_write;
 pub use invariants::RecordedInvariant;
 pub use mutants::{SeededDefect, seeded_defects};
-pub use run::{
-    Failure, Outcome, run_in_session, run_plan, run_plan_on, run_plan_with_programs, secrets_of,
-};
+pub use run::{Failure, Outcome, run_in_session, run_plan, run_plan_on, run_plan_with_programs, secrets_of};
 pub use runtime::{EmbeddedPlace, EmbeddedProgram, Pending, ProgramFuture, StartProgram};
 pub use session::Session;
 pub use start::{ComponentsBeside, EPOCH, component_names};

@@ -139,7 +139,7 @@ pub(super) fn run_steps(
     mut judge: impl FnMut(&mut Session, &PlannedStep, Result<(), SessionError>) -> ControlFlow<()>,
 ) {
     session.learn_secrets(plan);
-    if plan.strict {
+    if plan.strict == Some(true) {
         session.be_strict();
     }
     let first = session.simulation.steps.progress.step();

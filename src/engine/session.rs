@@ -403,5 +403,4 @@ impl Session {
             }
         })
     }
-
 }

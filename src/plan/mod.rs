@@ -53,7 +53,7 @@ pub use expected::{
 pub use faults::{FaultEvent, FaultTarget, InjectedFault};
 pub use field_path::FieldPath;
 pub use invariants::Invariant;
-pub use past::{NodePlan, Past};
+pub use past::{LeftOut, NodePlan, Past};
 pub use pool::{PoolPlan, node_names};
 pub use programs::{Permission, ProgramPlace, ProgramPlan, ProgramTime, Variables};
 pub use restoration::{Ignored, IgnoredObjects, PastState, Restoration};
@@ -100,8 +100,8 @@ pub struct Plan {
     pub ids: Vec<String>,
     /// Tags for selecting scenarios.
     pub tags: Vec<String>,
-    /// Whether an expectation with `within` fails if it has held since before the last actions.
-    pub strict: bool,
+    /// Whether an expectation with `within` fails if it has held since before the last actions; `None` leaves it to the command.
+    pub strict: Option<bool>,
     /// The path of the source file as the user typed it; empty for a plan without a file.
     pub file: String,
     /// The initial cluster and its external services.
@@ -118,7 +118,7 @@ impl Plan {
             description: String::new(),
             ids: Vec::new(),
             tags: Vec::new(),
-            strict: false,
+            strict: None,
             file: String::new(),
             cluster,
             timeline,

@@ -1,7 +1,9 @@
 //! The state of a cluster from before its run.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use semver::Version;
 use serde_json::Value;
 use windtunnel_core::clock::Time;
 
@@ -18,6 +20,38 @@ pub struct Past {
     pub nodes: Vec<NodePlan>,
     /// The file of the dump that has the ClusterVersion, if there is one.
     pub file: Option<String>,
+    /// The objects of the dump that can hold an update up, and that the run does not take over.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// An object of a dump that can hold an update up, and that a run does not take over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace and name, `NAMESPACE/NAME`, or its name alone.
+    pub name: String,
+    /// Its file.
+    pub file: String,
+    /// What it does to an update.
+    pub why: String,
+    /// Whether it concerns only updates to another minor version.
+    pub only_other_minor: bool,
+    /// Whether the user accepts that it is left out.
+    pub is_ignored: bool,
+}
+
+impl LeftOut {
+    /// Whether it concerns an update between two versions.
+    pub fn concerns(&self, from: &Version, to: &Version) -> bool {
+        !self.only_other_minor || (from.major, from.minor) != (to.major, to.minor)
+    }
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({}): {}", self.kind, self.name, self.file, self.why)
+    }
 }
 
 /// A node with its own name, labels and taints.

@@ -25,6 +25,8 @@ struct HeaderLine<'r> {
     ids: &'r [String],
     seed: u64,
     epoch: i64,
+    #[serde(rename = "leftOut", skip_serializing_if = "<[String]>::is_empty")]
+    left_out: &'r [String],
 }
 
 #[derive(Serialize)]
@@ -178,10 +180,18 @@ pub(super) fn push_first_header(out: &mut String, header: &Header) {
 
 /// Appends the first line of a record.
 fn push_header(out: &mut String, format: u32, header: &Header) {
-    let Header { scenario, ids, seed, epoch, windtunnel } = header;
+    let Header { scenario, ids, seed, epoch, windtunnel, left_out } = header;
     push_line(
         out,
-        &HeaderLine { windtunnel, format, scenario, ids, seed: *seed, epoch: epoch.as_millisecond() },
+        &HeaderLine {
+            windtunnel,
+            format,
+            scenario,
+            ids,
+            seed: *seed,
+            epoch: epoch.as_millisecond(),
+            left_out,
+        },
     );
 }
 

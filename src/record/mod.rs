@@ -133,6 +133,8 @@ pub struct Header {
     pub epoch: Time,
     /// Version of windtunnel.
     pub windtunnel: String,
+    /// The objects of a dump that can hold an update up, and that the run did not take over, for people.
+    pub left_out: Vec<String>,
 }
 
 /// An event with its moment.

@@ -34,6 +34,8 @@ struct HeaderLine {
     ids: Vec<String>,
     seed: u64,
     epoch: i64,
+    #[serde(default, rename = "leftOut")]
+    left_out: Vec<String>,
 }
 
 /// The format alone, because a newer format may have other fields. Files without a format have the first one.
@@ -157,6 +159,7 @@ fn header(line: &str) -> Result<Header, String> {
         seed: line.seed,
         epoch: moment(line.epoch)?,
         windtunnel: line.windtunnel,
+        left_out: line.left_out,
     })
 }
 

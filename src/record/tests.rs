@@ -20,6 +20,7 @@ fn record(events: Vec<Event>) -> Record {
         seed: u64::MAX,
         epoch,
         windtunnel: "0.1.0".to_owned(),
+        ..Header::default()
     };
     let entries = events.into_iter().enumerate().map(|(index, event)| Entry {
         at: epoch + jiff::SignedDuration::from_millis(i64::try_from(index).unwrap() * 1500),

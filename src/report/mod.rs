@@ -30,6 +30,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::seeds::SeedRuns;
 use self::steps::{Outcome, StepResult, Written};
+use crate::plan::LeftOut;
 use crate::record::{Event, Record, Secrets};
 
 /// The tag of scenarios that must fail. If one passes, the suite would not notice real failures.
@@ -54,6 +55,8 @@ pub struct ScenarioResult {
     pub failure: Option<String>,
     /// Line and column of the failed step in the file, if known.
     pub failed_at: Option<(usize, usize)>,
+    /// The objects of a dump that can hold an update up, and that the run left out.
+    pub omissions: Vec<LeftOut>,
     /// Why it did not run; `None` if it ran.
     pub skipped: Option<String>,
     /// Name of the feature; empty if there is none.

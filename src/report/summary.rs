@@ -59,7 +59,8 @@ fn facts(result: &ScenarioResult, wall: &str) -> String {
         Some(runs) if runs.failed.is_empty() => format!("; {} seeds", runs.count),
         Some(runs) => format!("; {} of {} seeds failed", runs.failed.len(), runs.count),
     };
-    format!("{time} of cluster time{wall}{seeds}{canary}{held}")
+    let omissions = if result.omissions.is_empty() { "" } else { "; with omissions" };
+    format!("{time} of cluster time{wall}{seeds}{canary}{held}{omissions}")
 }
 
 /// Returns the [`line`] of a result and, below it, place and reason of a failure; ends with a line break.

@@ -279,7 +279,7 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     let description = map.get("description").and_then(|node| reader.text(node, "a sentence"));
     let ids = map.get("ids").map(|node| ids(reader, node)).unwrap_or_default();
     let tags = map.get("tags").map(|node| reader.texts(node, "a tag")).unwrap_or_default();
-    let strict = map.get("strict").and_then(|node| reader.flag(node)).unwrap_or_default();
+    let strict = map.get("strict").and_then(|node| reader.flag(node));
     let cluster = map.required(reader, "cluster", "the initial cluster");
     let mut cluster = cluster::read(reader, cluster, map.get("releases"));
     if let (Some(node), Some(cluster)) = (map.get("update-service"), &mut cluster) {

@@ -32,7 +32,7 @@ pub struct RunOptions {
     /// The seed of all random choices.
     pub seed: u64,
     /// Whether an expectation with `within` fails if it has held since before the last actions. Scenarios with
-    /// the tag `@strict` ask for it themselves.
+    /// the tags `@strict` and `@lenient` decide themselves.
     pub strict: bool,
     /// Programs of this machine in each cluster.
     pub programs: Arc<[ProgramPlan]>,
@@ -149,7 +149,7 @@ impl Suite {
             let (cluster, timeline) =
                 dry_run::cluster_and_steps(feature, rule, scenario, self.feature_files)?;
             let ScenarioResult { file, name, tags, ids, .. } = not_started(feature, rule, scenario);
-            let strict = has_tag(feature, rule, scenario, STRICT);
+            let strict = asked_strictness(feature, rule, scenario);
             Some(Plan { name, description: String::new(), ids, tags, strict, file, cluster, timeline })
         };
         self.scenarios().filter_map(plan).collect()
@@ -210,7 +210,9 @@ impl Suite {
                 world.feature_files = feature_files;
                 world.refusals = gherkin::refusals(gherkin::steps_of(feature, rule, scenario));
                 world.settings = settings.clone();
-                world.settings.strict |= has_tag(feature, rule, scenario, STRICT);
+                if let Some(strict) = asked_strictness(feature, rule, scenario) {
+                    world.settings.strict = strict;
+                }
                 world.backend = Some(Arc::clone(&backend));
                 world.stopped = stop.load(Ordering::Relaxed);
                 async {}.boxed_local()
@@ -253,6 +255,15 @@ pub fn matches_tags<'t>(wanted: &TagOperation, tags: impl Iterator<Item = &'t St
 
 /// The tag of scenarios that fail if an expectation with `within` has held since before the last actions.
 const STRICT: &str = "strict";
+
+/// The tag of scenarios whose expectations may have held before.
+const LENIENT: &str = "lenient";
+
+/// Whether the tags ask that expectations which have held before fail; `None` if they say nothing.
+fn asked_strictness(feature: &Feature, rule: Option<&Rule>, scenario: &Scenario) -> Option<bool> {
+    let has = |tag| has_tag(feature, rule, scenario, tag);
+    (has(STRICT) || has(LENIENT)).then(|| has(STRICT))
+}
 
 /// Returns whether a scenario, its rule or its feature has this tag.
 fn has_tag(feature: &Feature, rule: Option<&Rule>, scenario: &Scenario, wanted: &str) -> bool {

@@ -201,6 +201,10 @@ pub(super) struct RunArgs {
     /// history, nodes, channel, capabilities, known updates and faults. Standard error lists the parts not taken.
     #[arg(long, value_name = "PATH")]
     pub(super) start_from: Option<PathBuf>,
+    /// Let a run of `--start-from` pass although it leaves out objects of this kind that can hold an update up, such as
+    /// `PodDisruptionBudget`; may be repeated. The result says `with omissions`.
+    #[arg(long, value_name = "KIND", requires = "start_from")]
+    pub(super) ignore: Vec<String>,
     /// Run each scenario three times, and fail if the records differ.
     #[arg(long, conflicts_with = "until")]
     pub(super) check_determinism: bool,

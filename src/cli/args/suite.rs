@@ -22,10 +22,13 @@ pub(in crate::cli) struct SuiteArgs {
     /// Write the record of the run to FILE; for several scenarios, one record each to the folder FILE.
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) record: Option<PathBuf>,
-    /// Fail expectations with `within` that have held since before the last action: they pass whatever it does. The tag
-    /// `@strict` asks for it in a feature, the key `strict` in a scenario.
+    /// Let expectations with `within` pass that have held since before the last action, and therefore pass whatever it
+    /// does. The tag `@lenient` asks for it in a feature, the line `strict: false` in a scenario.
     #[arg(long)]
-    pub(in crate::cli) strict: bool,
+    lenient: bool,
+    /// The default since 0.2; kept for older scripts.
+    #[arg(long, hide = true, conflicts_with = "lenient")]
+    strict: bool,
     /// Write the files with expected statuses instead of comparing with them.
     #[arg(long)]
     pub(in crate::cli) update_snapshots: bool,
@@ -54,6 +57,11 @@ pub(in crate::cli) struct SuiteArgs {
 }
 
 impl SuiteArgs {
+    /// Returns whether expectations fail that have held since before the last action, unless a scenario says otherwise.
+    pub(in crate::cli) fn is_strict(&self) -> bool {
+        self.strict || !self.lenient
+    }
+
     /// Returns the seeds of each scenario, at least one, in ascending order.
     pub(in crate::cli) fn seeds(&self) -> Vec<u64> {
         self.seeds.as_ref().map_or_else(|| vec![self.seed], |seeds| seeds.iter().collect())

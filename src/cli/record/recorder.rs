@@ -106,6 +106,7 @@ impl<'a> Recorder<'a> {
             seed: 0,
             epoch,
             windtunnel: env!("CARGO_PKG_VERSION").to_owned(),
+            ..Header::default()
         };
         let writer = Writer::begin(LineFile::new(file), &header);
         self.writer = Some(writer.map_err(|error| write_error(self.path, &error))?);

@@ -3,6 +3,7 @@
 //! The checks that repeat a scenario print in files of their own: `restarts.rs` (`--check-restarts`), `restored.rs`
 //! (`--check-restored`), `program_checks.rs` (programs of the user), with `reproduction.rs` for emitted scenarios.
 
+mod omissions;
 mod program_checks;
 mod reproduction;
 pub(super) mod restarts;
@@ -128,7 +129,7 @@ fn read(args: &RunArgs) -> Result<Input, String> {
         return Err(selection.found_nothing());
     }
     for plan in &mut plans {
-        plan.strict |= args.suite.strict;
+        plan.strict.get_or_insert(args.suite.is_strict());
         plan.cluster.programs.extend(args.suite.program_plans());
         plan.cluster.shows_secrets = args.suite.place.show_secrets;
     }
@@ -136,7 +137,7 @@ fn read(args: &RunArgs) -> Result<Input, String> {
     plans.retain(|_| number.next().is_some_and(|number| selection.has(number)));
     warnings.retain(|warning| plans.iter().any(|plan| plan.file == warning.file));
     if let Some(path) = &args.start_from {
-        let start = StartFrom::read(path)?;
+        let start = StartFrom::read(path, &args.ignore)?;
         for plan in &mut plans {
             start.apply(plan);
         }
@@ -263,6 +264,10 @@ fn run_once(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, suite: &Suite
     }
     if args.check_restored && result.passed() {
         result.failure = restored::check(plan, seed);
+    }
+    result.omissions = omissions::of(plan, &outcome.record);
+    if result.passed() {
+        result.failure = omissions::failure(&result.omissions);
     }
     let result = ScenarioResult { wall, ..result }.without_secrets(&outcome.secrets);
     suite.finished(result, Arc::new(outcome.record), outcome.snapshots)

@@ -3,14 +3,15 @@
 //! The simulated components know only the API objects, so they cannot continue an operation of the real ones.
 //! A run therefore starts after the last completed update, and repeats an update in progress.
 
+mod left_out;
 mod troubles;
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use windtunnel_controllers::registry::digest_of;
 use windtunnel_core::clock::{Time, parse_rfc3339};
-use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, INFRASTRUCTURES, NODES};
+use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, INFRASTRUCTURES, NODES};
 use windtunnel_core::{Object, Resource};
 use windtunnel_openshift::release::Release;
 
@@ -19,7 +20,8 @@ use super::print_notice;
 use crate::cli::output::Shown as _;
 use crate::dump::Facts;
 use crate::plan::{
-    Action, ClusterPlan, NodePlan, PLATFORMS, Past, Plan, PlannedStep, Platform, ReleasePlan, Step, Target,
+    Action, ClusterPlan, NodePlan, PLATFORMS, Past, Plan, PlannedObject, PlannedStep, Platform, ReleasePlan,
+    Step, Target,
 };
 
 /// Labels that every node gets anyway. `node-role.kubernetes.io/worker` is not among them, because
@@ -41,11 +43,12 @@ pub(super) struct StartFrom {
 }
 
 impl StartFrom {
-    /// Reads a dump or a record.
+    /// Reads a dump or a record. `ignored`: the kinds of objects that can hold an update up, and that the user accepts as left
+    /// out.
     ///
     /// # Errors
     /// Nothing can be read, or windtunnel cannot simulate the cluster.
-    pub(super) fn read(path: &Path) -> Result<Self, String> {
+    pub(super) fn read(path: &Path, ignored: &[String]) -> Result<Self, String> {
         let dumped = Dumped::read(path, None)?.without_secrets();
         let objects: Vec<&Object> = dumped.objects.iter().map(|(_, object)| object).collect();
         let file_of = |resource: &Resource, name: &str| {
@@ -56,6 +59,7 @@ impl StartFrom {
             let file = file_of(&CLUSTER_VERSIONS, "version").unwrap_or_else(|| path.shown());
             format!("--start-from: {file}: {why}")
         })?;
+        start.cluster.past.left_out = left_out::find(&dumped.objects, ignored);
         start.cluster.past.file = file_of(&CLUSTER_VERSIONS, "version");
         for node in &mut start.cluster.past.nodes {
             node.file = file_of(&NODES, &node.name);
@@ -90,6 +94,7 @@ impl StartFrom {
                 history: history[completed..].to_vec(),
                 nodes: nodes(all(&NODES)),
                 file: None,
+                left_out: Vec::new(),
             },
             ..ClusterPlan::new(release)
         };
@@ -108,6 +113,11 @@ impl StartFrom {
                 cluster.releases.retain(|plan| plan.release.version != to);
                 cluster.releases.push(ReleasePlan::plain(release));
             }
+        }
+        cluster.objects = gates(all(&CONFIG_MAPS));
+        if !cluster.objects.is_empty() {
+            cluster.acknowledges_gates = false;
+            notices.push("admin gates, and their acknowledgements".to_owned());
         }
         if let Some(platform) =
             all(&INFRASTRUCTURES).find(|object| object.name() == "cluster").and_then(platform)
@@ -144,7 +154,7 @@ impl StartFrom {
         cluster.node_leases = described.node_leases;
         cluster.kubernetes_minor = described.kubernetes_minor;
         cluster.keyrings = described.keyrings;
-        cluster.objects = described.objects;
+        cluster.objects.extend(described.objects);
         cluster.shows_secrets = described.shows_secrets;
         cluster.programs = described.programs;
         let own = cluster.release.version.clone();
@@ -171,6 +181,10 @@ impl StartFrom {
         for line in &self.notices {
             print_notice(&format!("start-from: {line}"));
         }
+        for left in &self.cluster.past.left_out {
+            let ignored = if left.is_ignored { "ignored" } else { "left out" };
+            print_notice(&format!("start-from: {ignored}: {left}"));
+        }
     }
 }
 
@@ -184,6 +198,21 @@ fn release(entry: &Value) -> Result<Release, String> {
     let image =
         if digest_of(text("image")).is_some() { text("image").to_owned() } else { release.image.clone() };
     Ok(Release { image, ..release })
+}
+
+/// Returns the ConfigMaps with the admin gates and their acknowledgements.
+fn gates<'a>(found: impl Iterator<Item = &'a Object>) -> Vec<PlannedObject> {
+    let names = [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")];
+    let found = found.filter(|map| names.contains(&(map.namespace(), map.name())) && !map["data"].is_null());
+    let own = |map: &Object| {
+        json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": { "name": map.name(), "namespace": map.namespace() },
+            "data": map["data"],
+        })
+    };
+    found.map(|map| PlannedObject { place: None, object: own(map) }).collect()
 }
 
 /// Returns the releases of a scenario, with the images that the dump has for them.

@@ -120,6 +120,9 @@ fn print_of_cluster(
 fn of_record(path: &Path, args: &StatusArgs) -> Result<Report, Failure> {
     let record = records::read(path)?;
     let at = moment::of_record(&record, args.at.as_deref())?;
+    for left in &record.header.left_out {
+        print_notice(&format!("with omissions: the run left out {left}"));
+    }
     let inputs = recorded::inputs(&record, at).ok_or_else(|| {
         let time = clock_time(at.duration_since(record.header.epoch));
         format!("{}: there is no ClusterVersion at {time}", path.shown())

@@ -1,4 +1,3 @@
-@strict
 Feature: NAME
 
   Background:

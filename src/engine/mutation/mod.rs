@@ -177,7 +177,11 @@ impl Baseline {
                     return ControlFlow::Break(());
                 }
             }
-            if !goes_on && (held || !broken.is_empty()) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if !goes_on && (held || !broken.is_empty()) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         });
         let mut observed = tampering.lock().observed.clone();
         if self.observed.rejection.is_some() {

@@ -41,8 +41,7 @@ pub(super) fn run(
     stop: &Stop,
 ) -> Result<Trial, SessionError> {
     let plan = PlacedFault::inserted_in(plan, faults);
-    let mut session =
-        Session::start_on(&StoppableInProcess(stop.clone()), &plan, seed)?;
+    let mut session = Session::start_on(&StoppableInProcess(stop.clone()), &plan, seed)?;
     let first = session.record().entries.len();
     let failure = run_in_session(&mut session, &plan).or_else(|| {
         let error = session.advance(SETTLING).err()?;

@@ -92,6 +92,7 @@ impl StartOptions<'_> {
             seed: self.seed,
             epoch,
             windtunnel: env!("CARGO_PKG_VERSION").to_owned(),
+            left_out: self.plan.cluster.past.left_out.iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -101,10 +102,7 @@ impl Session {
     ///
     /// # Errors
     /// The API server rejects an object of the plan.
-    pub fn start(
-        plan: &Plan,
-        seed: u64,
-    ) -> Result<Self, SessionError> {
+    pub fn start(plan: &Plan, seed: u64) -> Result<Self, SessionError> {
         Self::start_on(&InProcessBackend, plan, seed)
     }
 
@@ -119,8 +117,7 @@ impl Session {
     ) -> Result<Self, SessionError> {
         let epoch = plan.cluster.past.moment.unwrap_or(EPOCH);
         let tampering = Some(tampering);
-        let options =
-            StartOptions { plan, seed, epoch, may_use_snapshot: true, tampering, embedded: &[] };
+        let options = StartOptions { plan, seed, epoch, may_use_snapshot: true, tampering, embedded: &[] };
         Self::start_with(&options, |minor, clock| {
             InProcessBackend.open(&Order { minor, seed, clock, stop: Stop::default() })
         })
@@ -130,17 +127,12 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::start`]; the backend provides no cluster.
-    pub fn start_on(
-        backend: &dyn Backend,
-        plan: &Plan,
-        seed: u64,
-    ) -> Result<Self, SessionError> {
+    pub fn start_on(backend: &dyn Backend, plan: &Plan, seed: u64) -> Result<Self, SessionError> {
         let epoch = backend.epoch().or(plan.cluster.past.moment).unwrap_or(EPOCH);
         let stop = backend.stop();
         let backend = Self::backend_for(&plan.cluster, backend);
         let may_use_snapshot = backend.is_always_the_same();
-        let options =
-            StartOptions { plan, seed, epoch, may_use_snapshot, tampering: None, embedded: &[] };
+        let options = StartOptions { plan, seed, epoch, may_use_snapshot, tampering: None, embedded: &[] };
         Self::start_with(&options, |minor, clock| backend.open(&Order { minor, seed, clock, stop }))
     }
 

@@ -53,8 +53,8 @@ pub fn minimise(
     let mut case = Case::of_scenario(text)?;
     let tree = yaml::parse_tree(text).map_err(|error| error.to_string())?.0.to_json();
     let name = tree["name"].as_str().unwrap_or("A scenario").to_owned();
-    if tree["strict"] == true {
-        case.environment.insert("strict".to_owned(), json!(true));
+    if tree["strict"] == false {
+        case.environment.insert("strict".to_owned(), json!(false));
     }
     let mut used = 0;
     let mut fault_of = |case: &Case| {

@@ -87,7 +87,9 @@ enum Ran {
 
 /// Runs a scenario as `windtunnel run` does.
 fn run_text(file: &str, text: &str, releases: &dyn Releases) -> Ran {
-    let Ok(plan) = scenario::parse(file, text, releases) else { return Ran::Invalid };
+    let Ok(mut plan) = scenario::parse(file, text, releases) else { return Ran::Invalid };
+    // As `windtunnel run` runs it.
+    plan.strict.get_or_insert(true);
     match windtunnel_core::panics::catch_panic(|| run_plan(&plan, SEED)) {
         Ok(Ok(outcome)) => Ran::Ended(Box::new(outcome)),
         Ok(Err(_)) => Ran::Invalid,

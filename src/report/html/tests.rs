@@ -19,6 +19,7 @@ fn record(entries: Vec<(i64, Event)>) -> Record {
         seed: 7,
         epoch,
         windtunnel: "0".to_owned(),
+        ..Header::default()
     };
     let entries = entries
         .into_iter()

@@ -22,6 +22,7 @@ impl History {
             seed: 1,
             epoch: now,
             windtunnel: "0.1.0".to_owned(),
+            ..Header::default()
         };
         Self { record: Record::new(header, Vec::new()), now }
     }

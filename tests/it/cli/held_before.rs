@@ -31,7 +31,7 @@ fn ends(output: &str) -> Vec<&str> {
 
 #[test]
 fn the_timeline_marks_what_held_before_the_action_and_ever_since() {
-    let output = run(AT_ONCE, &[]);
+    let output = run(AT_ONCE, &["--lenient"]);
     assert!(output.contains("at once  ("), "{output}");
     let marks: Vec<bool> = ends(&output).iter().map(|end| end.ends_with("(held before)")).collect();
     // Progressing is False again at the end, but not since before the update. The last one says no `within`.
@@ -42,7 +42,9 @@ fn the_timeline_marks_what_held_before_the_action_and_ever_since() {
 #[test]
 fn a_strict_run_fails_at_what_held_before() {
     let strict = AT_ONCE.replace("cluster:", "strict: true\ncluster:");
-    for (text, more, line) in [(AT_ONCE, &["--strict"][..], 6), (&*strict, &[], 7)] {
+    for (text, more, line) in
+        [(AT_ONCE, &[][..], 6), (AT_ONCE, &["--strict"], 6), (&*strict, &["--lenient"], 7)]
+    {
         let output = run(text, more);
         assert!(output.contains("exit 1"), "{output}");
         assert!(output.contains(&format!("a.yaml:{line}:3 with seed 1")), "{output}");
@@ -56,9 +58,9 @@ fn actions_that_follow_each_other_count_as_one() {
     let expected = "- expect: {object: Node/master-0, fields: {\"metadata.labels.a\": b}, within: 1m}\n";
     let head = "name: n\ncluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}}\ntimeline:\n";
     let other = "- apply: {apiVersion: v1, kind: Namespace, metadata: {name: other}}\n";
-    let both = run(&format!("{head}{label}{other}{expected}"), &["--strict"]);
+    let both = run(&format!("{head}{label}{other}{expected}"), &[]);
     assert!(both.contains("exit 0"), "{both}");
-    let apart = run(&format!("{head}{label}- advance: 1m\n{other}{expected}"), &["--strict"]);
+    let apart = run(&format!("{head}{label}- advance: 1m\n{other}{expected}"), &[]);
     assert!(apart.contains("exit 1"), "{apart}");
 }
 
@@ -68,12 +70,10 @@ fn commands_that_write_are_actions_and_others_are_not() {
                 timeline:\n- run: oc adm upgrade --to 4.20.5\n";
     let expected = "- expect: {object: ClusterVersion/version, fields: {spec.desiredUpdate.version: 4.20.5}, \
                     within: 1m}\n";
-    let read = run(&format!("{head}- run: oc get clusterversion\n{expected}"), &["--strict"]);
+    let read = run(&format!("{head}- run: oc get clusterversion\n{expected}"), &[]);
     assert!(read.contains("exit 0"), "{read}");
-    let wrote = run(
-        &format!("{head}- advance: 1m\n- run: oc adm upgrade channel fast-4.20\n{expected}"),
-        &["--strict"],
-    );
+    let wrote =
+        run(&format!("{head}- advance: 1m\n- run: oc adm upgrade channel fast-4.20\n{expected}"), &[]);
     assert!(wrote.contains("exit 1"), "{wrote}");
 }
 
@@ -94,7 +94,7 @@ timeline:
 - expect: {node: worker-0, phase: Updated, within: 1m}
 - expect: {alert: {name: ClusterOperatorDegraded}, absent: true, within: 1m}
 ";
-    let output = run(text, &[]);
+    let output = run(text, &["--lenient"]);
     let marks: Vec<bool> = ends(&output).iter().map(|end| end.ends_with("(held before)")).collect();
     assert_eq!(marks, [false, false, false, true, true, true, true, true], "{output}");
 }
@@ -106,12 +106,15 @@ fn features_have_a_flag_and_a_tag_for_it() {
                    Then within 3 hours ClusterVersion field \"status.history[0].state\" is \"Completed\"\n";
     let run =
         |text: &str, more: &[&str]| check(&[("a.feature", text)], &[&["test", "a.feature"], more].concat());
-    let plain = run(feature, &[]);
-    assert!(plain.contains("exit 0") && plain.contains("; 1 step held before"), "{plain}");
-    let flag = run(feature, &["--strict"]);
-    assert!(flag.contains("exit 1") && flag.contains("held before: "), "{flag}");
-    let tag = run(&feature.replace("  Scenario", "  @strict\n  Scenario"), &[]);
-    assert!(tag.contains("exit 1") && tag.contains("held before: "), "{tag}");
+    let (strict, lenient) = ("  @strict\n  Scenario", "  @lenient\n  Scenario");
+    let fails = [run(feature, &[]), run(&feature.replace("  Scenario", strict), &["--lenient"])];
+    fails.iter().for_each(|output| {
+        assert!(output.contains("exit 1") && output.contains("held before: "), "{output}")
+    });
+    let passes = [run(feature, &["--lenient"]), run(&feature.replace("  Scenario", lenient), &[])];
+    passes.iter().for_each(|output| {
+        assert!(output.contains("exit 0") && output.contains("; 1 step held before"), "{output}")
+    });
 }
 
 #[test]

@@ -121,3 +121,47 @@ fn a_dumped_cluster_has_the_programs_of_the_command_line_and_of_the_scenario() {
         assert!(files.iter().any(|file| file == name), "{name} in {files:?}\n{output}");
     }
 }
+
+/// A scenario that updates the cluster of a dump, and expects that it arrives.
+fn update_to(version: &str) -> String {
+    format!(
+        "name: it arrives\ncluster: {{version: 4.16.9}}\nreleases: {{{version}: }}\ntimeline:\n- update: {{to: {version}}}\n\
+         - expect:\n    object: ClusterVersion/version\n    condition: {{type: Progressing, status: \"False\", message: Cluster \
+         version is {version}}}\n    within: 4h\n"
+    )
+}
+
+#[test]
+fn a_run_does_not_pass_without_objects_that_hold_the_update_up() {
+    let environment = TestEnvironment::new();
+    let dump = dumps("held-up.yaml");
+    environment.write("patch.yaml", &update_to("4.16.12"));
+    let output =
+        environment.run(&["run", "patch.yaml", "--start-from", &dump, "--quiet", "--record", "r.jsonl"]);
+    assert_eq!(output.code, Some(1), "{output}");
+    let failure = output.stdout.replace(&dump, "DUMP");
+    insta::assert_snapshot!(failure, @"");
+    let kinds = ["PodDisruptionBudget", "Pod", "ValidatingWebhookConfiguration", "machineconfigpool"];
+    let ignored = kinds.iter().flat_map(|kind| ["--ignore", kind]);
+    let args = ["run", "patch.yaml", "--start-from", &dump, "--quiet", "--junit", "r.xml"];
+    let output = environment.run(&args.into_iter().chain(ignored).collect::<Vec<_>>());
+    assert_eq!(output.code, Some(0), "{output}");
+    assert!(output.stdout.contains("; with omissions)"), "{output}");
+    let junit = environment.read("r.xml");
+    assert!(junit.contains(r#"name="left-out" value="PodDisruptionBudget shop/web ("#), "{junit}");
+    let status = environment.run(&["status", "r.jsonl"]);
+    assert!(
+        status.stderr.contains("with omissions: the run left out PodDisruptionBudget shop/web"),
+        "{status}"
+    );
+}
+
+#[test]
+fn a_run_stops_at_the_gate_of_a_dump_and_names_what_only_a_minor_update_meets() {
+    let environment = TestEnvironment::new();
+    environment.write("minor.yaml", &update_to("4.17.3"));
+    let output = environment.run(&["run", "minor.yaml", "--start-from", &dumps("held-up.yaml"), "--quiet"]);
+    assert_eq!(output.code, Some(1), "{output}");
+    assert!(output.stdout.contains("Cranes need a new rope before 4.17."), "{output}");
+    assert!(output.stderr.contains("left out: ClusterServiceVersion shop/till.v1.0.0"), "{output}");
+}

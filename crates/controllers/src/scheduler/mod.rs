@@ -34,6 +34,14 @@ use crate::owners;
 /// The scheduler of pods without a `schedulerName`.
 const DEFAULT: &str = "default-scheduler";
 
+/// Returns the node that takes a pod, as a scheduler without preemption chooses it from these nodes and pods.
+///
+/// # Errors
+/// The scheduler's message, if no node takes it.
+pub fn find_node<'v>(pod: &Object, view: &'v View) -> Result<&'v str, String> {
+    fit::node_for(pod, view, ControllerVersion::default().differences_in(view))
+}
+
 /// The kube-scheduler.
 #[derive(Debug, Clone, Default)]
 pub struct Scheduler {

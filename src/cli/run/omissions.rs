@@ -1,0 +1,45 @@
+//! The objects of a dump that a run left out although they can hold its updates up.
+
+use semver::Version;
+use windtunnel_core::resources::CLUSTER_VERSIONS;
+
+use crate::plan::{LeftOut, Plan};
+use crate::record::Record;
+
+/// Returns the left out objects that concern the updates of a run.
+pub(super) fn of(plan: &Plan, record: &Record) -> Vec<LeftOut> {
+    let left_out = &plan.cluster.past.left_out;
+    if left_out.is_empty() {
+        return Vec::new();
+    }
+    let view = record.view_at(record.end());
+    let history =
+        view.get(&CLUSTER_VERSIONS, "", "version").map_or(&[][..], |version| version.list("/status/history"));
+    let new = history.len().saturating_sub(plan.cluster.past.history.len());
+    let to: Vec<Version> =
+        history[..new].iter().filter_map(|entry| entry["version"].as_str()?.parse().ok()).collect();
+    let from = &plan.cluster.release.version;
+    left_out.iter().filter(|left| to.iter().any(|to| left.concerns(from, to))).cloned().collect()
+}
+
+/// Returns why a run cannot pass: it left out objects that the user does not ignore.
+pub(super) fn failure(omissions: &[LeftOut]) -> Option<String> {
+    let refused: Vec<&LeftOut> = omissions.iter().filter(|left| !left.is_ignored).collect();
+    let first = refused.first()?;
+    let more = match refused.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let mut kinds: Vec<&str> = refused.iter().map(|left| left.kind.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let flags: Vec<String> = kinds.iter().map(|kind| format!("--ignore {kind}")).collect();
+    let lines: String = refused.iter().map(|left| format!("\n  {left}")).collect();
+    Some(format!(
+        "not decided: the run left out {} {} that can hold the update up{more}. All steps passed without:{lines}\nto pass without \
+         them: {}",
+        first.kind,
+        first.name,
+        flags.join(" ")
+    ))
+}

@@ -1,0 +1,94 @@
+//! Budgets that leave a drain no room, and pods that an eviction does not remove.
+
+use windtunnel_controllers::scheduler;
+use windtunnel_core::resources::{NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS};
+use windtunnel_core::selector::selector_matches;
+use windtunnel_core::{Change, ChangeKind, Object, Resource, View};
+
+use super::{Dump, Found, left_out};
+
+/// Finds the budgets and pods at which a drain waits.
+pub(super) fn find<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
+    let view = placements(dump);
+    let budgets = dump.all(&POD_DISRUPTION_BUDGETS).filter_map(|budget| {
+        let why = without_room(dump, budget).or_else(|| without_place(dump, &view, budget))?;
+        Some((budget, left_out(budget, why)))
+    });
+    let pods = dump.all(&PODS).filter(|pod| !pod.list("/metadata/finalizers").is_empty() && !is_over(pod));
+    let pods = pods.map(|pod| {
+        let finalizer = pod.list("/metadata/finalizers")[0].as_str().unwrap_or_default();
+        let why = format!(
+            "the pod stays until somebody removes its finalizer {finalizer}, and the drain of its node waits"
+        );
+        (pod, left_out(pod, why))
+    });
+    budgets.chain(pods).collect()
+}
+
+/// The nodes and pods of the dump.
+fn placements(dump: &Dump<'_>) -> View {
+    let mut view = View::default();
+    for resource in [&NODES, &PODS] {
+        for object in dump.all(resource) {
+            view.apply(&change(resource, object, ChangeKind::Added));
+        }
+    }
+    view
+}
+
+fn change(resource: &Resource, object: &Object, kind: ChangeKind) -> Change {
+    Change { key: resource.key(object.namespace(), object.name()), kind, object: object.clone(), old: None }
+}
+
+/// Why a budget allows no eviction; `None` if it allows one now, or will when pods of the platform are ready again.
+fn without_room(dump: &Dump<'_>, budget: &Object) -> Option<String> {
+    let number = |field: &str| budget.number(&format!("/status/{field}")).unwrap_or_default();
+    let (expected, healthy, desired) =
+        (number("expectedPods"), number("currentHealthy"), number("desiredHealthy"));
+    if expected == 0 || number("disruptionsAllowed") > 0 {
+        return None;
+    }
+    let recovers = healthy < expected && desired < expected;
+    // A component of the release that is unwell is taken as the fault of its operator.
+    if recovers && is_of_release(dump, budget.namespace()) {
+        return None;
+    }
+    Some(format!(
+        "the budget allows no eviction ({healthy} of {expected} pods are healthy, and it wants {desired}), so that drains wait"
+    ))
+}
+
+/// Why evictions use a budget up: more of its pods than it allows to be missing fit on no node after an eviction.
+fn without_place(dump: &Dump<'_>, view: &View, budget: &Object) -> Option<String> {
+    let allowed = budget.number("/status/disruptionsAllowed").unwrap_or_default();
+    let is_covered = |pod: &&Object| {
+        pod.namespace() == budget.namespace()
+            && selector_matches(&budget["spec"]["selector"], &pod["metadata"]["labels"])
+            && !is_over(pod)
+    };
+    let is_homeless = |pod: &&Object| {
+        let mut without = view.clone();
+        without.apply(&change(&PODS, pod, ChangeKind::Deleted));
+        scheduler::find_node(pod, &without).is_err()
+    };
+    let homeless = dump.all(&PODS).filter(is_covered).filter(is_homeless);
+    let count = i64::try_from(homeless.count()).unwrap_or(i64::MAX);
+    (count > allowed && allowed > 0).then(|| {
+        format!(
+            "{count} of its pods fit on no node once they are evicted, and the budget allows {allowed} to be missing, so that drains wait"
+        )
+    })
+}
+
+fn is_over(pod: &Object) -> bool {
+    matches!(pod.text("/status/phase"), "Succeeded" | "Failed")
+}
+
+/// Whether a namespace belongs to the release.
+pub(super) fn is_of_release(dump: &Dump<'_>, namespace: &str) -> bool {
+    let found = dump.all(&NAMESPACES).find(|found| found.name() == namespace);
+    found.is_some_and(|found| {
+        let annotations = found["metadata"]["annotations"].as_object();
+        annotations.into_iter().flatten().any(|(key, _)| key.starts_with("include.release.openshift.io/"))
+    })
+}
