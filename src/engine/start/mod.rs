@@ -21,7 +21,7 @@ use self::snapshots::{SnapshotKey, StartPlan};
 use super::error::SessionError;
 use super::install;
 use super::invariants::Invariants;
-use super::mutants::Tampering;
+use super::mutants::MutantState;
 use super::runtime::{Embedded, EmbeddedProgram, Simulation};
 use super::session::Session;
 use crate::backends::in_process::{ClientsBackend, InProcessBackend};
@@ -43,7 +43,7 @@ struct StartOptions<'a> {
     /// Whether the session may continue a snapshot of an installed cluster.
     may_use_snapshot: bool,
     /// The mutant of the session, if there is one.
-    tampering: Option<&'a Tampering>,
+    mutant_state: Option<&'a MutantState>,
     /// The programs in Rust.
     embedded: &'a [EmbeddedProgram],
 }
@@ -113,11 +113,11 @@ impl Session {
     pub(in crate::engine) fn start_tampered(
         plan: &Plan,
         seed: u64,
-        tampering: &Tampering,
+        mutant_state: &MutantState,
     ) -> Result<Self, SessionError> {
         let epoch = plan.cluster.past.moment.unwrap_or(EPOCH);
-        let tampering = Some(tampering);
-        let options = StartOptions { plan, seed, epoch, may_use_snapshot: true, tampering, embedded: &[] };
+        let mutant_state = Some(mutant_state);
+        let options = StartOptions { plan, seed, epoch, may_use_snapshot: true, mutant_state, embedded: &[] };
         Self::start_with(&options, |minor, clock| {
             InProcessBackend.open(&Order { minor, seed, clock, stop: Stop::default() })
         })
@@ -132,7 +132,7 @@ impl Session {
         let stop = backend.stop();
         let backend = Self::backend_for(&plan.cluster, backend);
         let may_use_snapshot = backend.is_always_the_same();
-        let options = StartOptions { plan, seed, epoch, may_use_snapshot, tampering: None, embedded: &[] };
+        let options = StartOptions { plan, seed, epoch, may_use_snapshot, mutant_state: None, embedded: &[] };
         Self::start_with(&options, |minor, clock| backend.open(&Order { minor, seed, clock, stop }))
     }
 
@@ -147,8 +147,8 @@ impl Session {
         embedded: &[EmbeddedProgram],
     ) -> Result<Self, SessionError> {
         let epoch = plan.cluster.past.moment.unwrap_or(EPOCH);
-        let (may_use_snapshot, tampering) = (false, None);
-        let options = StartOptions { plan, seed, epoch, may_use_snapshot, tampering, embedded };
+        let (may_use_snapshot, mutant_state) = (false, None);
+        let options = StartOptions { plan, seed, epoch, may_use_snapshot, mutant_state, embedded };
         let serving = programs::backend().filter(|_| !plan.cluster.programs.is_empty());
         let backend = serving.unwrap_or(&ClientsBackend);
         Self::start_with(&options, |minor, clock| {
@@ -176,7 +176,7 @@ impl Session {
     ) -> Result<Self, SessionError> {
         let plan = &Plan::new(plan.clone(), Vec::new());
         let options =
-            StartOptions { plan, seed, epoch, may_use_snapshot: false, tampering: None, embedded: &[] };
+            StartOptions { plan, seed, epoch, may_use_snapshot: false, mutant_state: None, embedded: &[] };
         Self::start_with(&options, connect)
     }
 
@@ -232,8 +232,8 @@ impl Session {
             origin.keep(&simulation, at);
         }
         // No copy is kept from here on, and no task runs beside the engine yet.
-        if let Some(tampering) = options.tampering {
-            simulation.tamper(tampering);
+        if let Some(mutant_state) = options.mutant_state {
+            simulation.tamper(mutant_state);
         }
         let epoch = simulation.record.header.epoch;
         simulation.run_until(epoch, |_| false).await?;
@@ -345,8 +345,9 @@ impl Session {
     /// Makes a write of the installer.
     fn install_object(simulation: &mut Simulation, write: &Write) -> Result<(), SessionError> {
         let answer = simulation.write(INSTALLER, &Identity::admin(), write);
-        answer.map(drop).map_err(|refusal| {
-            SessionError::refused(write, refusal).redact_with(|text| simulation.observers.secrets.hide(text))
+        answer.map(drop).map_err(|rejection| {
+            SessionError::refused(write, rejection)
+                .redact_with(|text| simulation.observers.secrets.hide(text))
         })
     }
 }
