@@ -25,7 +25,8 @@ pub(in crate::cli) struct RisksArgs {
     /// Moment of records, from the start of the run, such as `1h30m` [default: the end].
     #[arg(long, value_name = "TIME", requires = "over")]
     pub(in crate::cli) at: Option<String>,
-    /// Only risks of updates from this release.
+    /// Only risks of updates from this release. Without `--from` and `--to`, of clusters of `--over` only risks of updates
+    /// that they can take: from their release to those that their update service offers.
     #[arg(long, value_name = "VERSION")]
     pub(in crate::cli) from: Option<semver::Version>,
     /// Only risks of updates to this release.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use semver::Version;
 use serde_json::Value;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{self, CLUSTER_OPERATORS, CLUSTER_VERSIONS, CUSTOM_RESOURCE_DEFINITIONS};
@@ -52,6 +53,22 @@ impl KnownCluster {
             Some(text) => Self::of_scenario(name, &text),
             None => Self::of_dump(name, path),
         }
+    }
+
+    /// Whether a release is one to which the cluster can update: its update service offers it, with risks or without. `None` if
+    /// the cluster knows no such releases.
+    pub(super) fn is_offered(&self, leads_to: impl Fn(&Version) -> bool) -> Option<bool> {
+        let version = self.view.get(&CLUSTER_VERSIONS, "", "version")?;
+        let available = version.list("/status/availableUpdates").iter().map(|update| &update["version"]);
+        let conditional = version.list("/status/conditionalUpdates").iter();
+        let offered = available.chain(conditional.map(|update| &update["release"]["version"]));
+        let offered: Vec<Version> = offered.filter_map(|version| version.as_str()?.parse().ok()).collect();
+        (!offered.is_empty()).then(|| offered.iter().any(leads_to))
+    }
+
+    /// The release of the cluster, if it is known.
+    pub(super) fn release(&self) -> Option<Version> {
+        self.view.get(&CLUSTER_VERSIONS, "", "version")?.text("/status/desired/version").parse().ok()
     }
 
     /// Returns whether a risk with these rules applies.

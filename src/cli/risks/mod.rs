@@ -5,6 +5,7 @@ mod outcome;
 
 use std::collections::BTreeSet;
 
+use semver::Version;
 use windtunnel_openshift::graph::{MatchingRule, Risk};
 use windtunnel_openshift::monitoring::Exposure;
 use windtunnel_openshift::promql;
@@ -32,16 +33,12 @@ pub(super) fn risks(args: &RisksArgs) -> Result<Exit, String> {
     files::allowed::give(std::slice::from_ref(&args.graph_data));
     let folder = args.graph_data.display().to_string();
     let (edges, problems) = scenario::blocked_edges(&folder, &Releases::default())?;
-    let is_selected = |blocked: &&BlockedEdgeFile| {
-        let (from, to) = (args.from.as_ref(), args.to.as_ref());
-        from.is_none_or(|from| blocked.edge.leads_from(from, args.arch))
-            && to.is_none_or(|to| blocked.edge.leads_to(to, args.arch))
-    };
-    let selected: Vec<&BlockedEdgeFile> = edges.iter().filter(is_selected).collect();
-    let risks = by_risk(&selected);
-    let ranged = ranged_metrics(&risks);
+    let ranged = ranged_metrics(&by_risk(&edges.iter().collect::<Vec<_>>()));
     let clusters = args.over.iter().map(|path| KnownCluster::read(path, args.at.as_deref(), &ranged));
     let clusters = clusters.collect::<Result<Vec<_>, _>>()?;
+    let selected: Vec<&BlockedEdgeFile> =
+        edges.iter().filter(|blocked| is_selected(blocked, args, &clusters)).collect();
+    let risks = by_risk(&selected);
     let results: Vec<Vec<Exposure>> = risks
         .iter()
         .map(|risk| clusters.iter().map(|cluster| cluster.exposure(&risk.rules)).collect())
@@ -54,6 +51,21 @@ pub(super) fn risks(args: &RisksArgs) -> Result<Exit, String> {
     }
     print_errors(&problems.to_string());
     Ok(if problems.0.is_empty() && !outcome.has_errors() { Exit::Passed } else { Exit::Failed })
+}
+
+/// Whether an edge is one of the releases that the user named. Without names, it is one that a cluster can take: from its
+/// release, and to one that its update service offers.
+fn is_selected(blocked: &BlockedEdgeFile, args: &RisksArgs, clusters: &[KnownCluster]) -> bool {
+    let leads_from = |from: &Version| blocked.edge.leads_from(from, args.arch);
+    let leads_to = |to: &Version| blocked.edge.leads_to(to, args.arch);
+    if args.from.is_some() || args.to.is_some() || clusters.is_empty() {
+        return args.from.as_ref().is_none_or(leads_from) && args.to.as_ref().is_none_or(leads_to);
+    }
+    let can_take = |cluster: &KnownCluster| {
+        cluster.release().is_none_or(|release| leads_from(&release))
+            && cluster.is_offered(leads_to).unwrap_or(true)
+    };
+    clusters.iter().any(can_take)
 }
 
 /// Groups edges by risk, in the order of names. Two risks of one name can have different rules.

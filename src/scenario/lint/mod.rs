@@ -4,6 +4,7 @@
 
 mod at_once;
 mod feature_sets;
+mod hops;
 mod missing_kinds;
 mod names;
 mod no_effect;
@@ -68,6 +69,7 @@ pub fn warnings(plans: &[Plan], text: &str) -> Vec<ScenarioError> {
 fn plan_warnings(plan: &Plan, text: &str) -> Vec<ScenarioError> {
     let mut found = no_effect::warnings(plan);
     found.extend(unused_releases::warnings(plan, text));
+    found.extend(hops::warnings(plan, text));
     found.extend(signatures::warnings(plan));
     found.extend(missing_kinds::warnings(plan));
     let mut steps = Steps::new(&plan.cluster);
