@@ -7,7 +7,7 @@ use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, DAEMON_SETS, DEPLOYMENTS, MACHINE_CONFIG_NODES,
     MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES, PODS,
 };
-use windtunnel_core::{Object, Resource, View, condition, text_of};
+use windtunnel_core::{Object, Resource, View, condition, pod, text_of};
 use windtunnel_openshift::mco;
 use windtunnel_openshift::mco::annotations::{
     CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, RELEASE_VERSION, STATE,
@@ -242,7 +242,7 @@ fn of_config_node(node: &Object, config: &str, view: &View) -> Option<Broken> {
 }
 
 fn of_pod(pod: &Object, view: &View) -> Option<Broken> {
-    let node = pod.text("/spec/nodeName");
+    let node = pod::node_name(pod);
     let is_known = node.is_empty() || view.get(&NODES, "", node).is_some();
     let has_nodes = view.list(&NODES).next().is_some();
     (has_nodes && !is_known).then(|| broken(pod, &PODS, format!("is on node {node}, which does not exist")))

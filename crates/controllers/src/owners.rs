@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, after, parse_rfc3339};
 use windtunnel_core::resources::PODS;
 use windtunnel_core::rng::{Streams, fnv1a};
-use windtunnel_core::{Key, Object, Resource, View, condition};
+use windtunnel_core::{Key, Object, Resource, View, condition, pod};
 
 use crate::{ON_MACHINES, PROGRAM};
 
@@ -32,7 +32,7 @@ pub fn pods_of<'a>(view: &'a View, owner: &Object) -> impl Iterator<Item = &'a O
 
 /// Whether a pod has neither ended nor is terminating.
 pub fn is_active(pod: &Object) -> bool {
-    !matches!(pod.text("/status/phase"), "Succeeded" | "Failed") && !pod.is_terminating()
+    !pod::has_ended(pod) && !pod.is_terminating()
 }
 
 /// The time from which a ready pod counts as available; `None` if it is not ready.

@@ -6,7 +6,7 @@ use windtunnel_core::resources::{
     CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES, POD_DISRUPTION_BUDGETS, PODS,
 };
 use windtunnel_core::selector::selector_matches;
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, pod};
 use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
 
 use crate::engine::sweep::{RejectedWrite, trapped_writes};
@@ -150,7 +150,7 @@ fn nodes_of<'v>(budget: &'v Object, view: &'v View) -> impl Iterator<Item = &'v 
     let selector = &budget["spec"]["selector"];
     view.list_in(&PODS, budget.namespace())
         .filter(|pod| selector_matches(selector, &pod["metadata"]["labels"]))
-        .filter_map(|pod| view.get(&NODES, "", pod.text("/spec/nodeName")))
+        .filter_map(|pod| view.get(&NODES, "", pod::node_name(pod)))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windtunnel_core::resources::{NODES, PODS};
 use windtunnel_core::selector::selector_matches;
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, pod};
 
 use crate::owners;
 use crate::scheduler::load::{Amounts, Load, lack, requests};
@@ -162,7 +162,7 @@ fn violates_anti_affinity(pod: &Object, node: &Object, view: &View) -> bool {
         let key = term["topologyKey"].as_str().unwrap_or_default();
         let Some(domain) = node.label(key) else { return false };
         let beside = |other: &Object| {
-            let host = view.get(&NODES, "", other.text("/spec/nodeName"));
+            let host = view.get(&NODES, "", pod::node_name(other));
             host.is_some_and(|host| host.label(key) == Some(domain))
         };
         let mut others = view.list_in(&PODS, pod.namespace()).filter(|other| owners::is_active(other));

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, Write};
+use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, Write, pod};
 
 use super::workqueue::WorkQueue;
 use super::{Actor, ControllerVersion, Input, Interest, Step};
@@ -74,7 +74,7 @@ impl Scheduler {
                 self.unschedulable.remove(&change.key);
                 self.bindings.remove(&change.key);
                 self.retry_unschedulable();
-            } else if change.object.text("/spec/nodeName").is_empty() {
+            } else if pod::node_name(&change.object).is_empty() {
                 self.queue.add(change.key.clone());
             }
         }
@@ -123,7 +123,7 @@ fn may_take_more(old: &Object, node: &Object) -> bool {
 /// Whether a pod is to be scheduled by this scheduler.
 fn is_pending(pod: &Object) -> bool {
     matches!(pod.text("/spec/schedulerName"), "" | DEFAULT)
-        && pod.text("/spec/nodeName").is_empty()
+        && pod::node_name(pod).is_empty()
         && pod.list("/spec/schedulingGates").is_empty()
         && owners::is_active(pod)
 }

@@ -12,7 +12,7 @@ use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::rng::{Stream, Streams};
 use windtunnel_core::text::clock_time;
 use windtunnel_core::{
-    Answer, Change, ChangeKind, DeleteOptions, Key, Object, Operation, Refusal, Resource, View, Write,
+    Answer, Change, ChangeKind, DeleteOptions, Key, Object, Operation, Refusal, Resource, View, Write, pod,
     resources,
 };
 
@@ -420,7 +420,7 @@ fn concerns(interest: &Interest, change: &Change) -> bool {
         Interest::Ownership => change.affects_ownership(),
         Interest::Counted(_) => false,
         Interest::PodsOn(node) => {
-            change.key.is_kind(&resources::PODS) && change.object.text("/spec/nodeName") == node
+            change.key.is_kind(&resources::PODS) && pod::node_name(&change.object) == node
         }
     }
 }

@@ -5,7 +5,7 @@ use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CUSTOM_RESOURCE_DEFINITIONS, MACHINE_CONFIG_POOLS, NODES, POD_DISRUPTION_BUDGETS,
     PODS, PROXIES,
 };
-use windtunnel_core::{Object, Resource, View, condition};
+use windtunnel_core::{Object, Resource, View, condition, pod};
 
 const NETWORKS: Resource = Resource::cluster("config.openshift.io", "v1", "Network", "networks");
 const API_SERVERS: Resource = Resource::cluster("config.openshift.io", "v1", "APIServer", "apiservers");
@@ -245,9 +245,9 @@ fn etcd_health(view: &View) -> CheckResult {
     let pods = view.list_in(&PODS, "openshift-etcd").filter(|pod| pod.label("app") == Some("etcd"));
     let members: Vec<Value> = pods
         .map(|pod| {
-            let phase = pod.text("/status/phase");
+            let phase = pod::phase(pod);
             json!({
-                "name": pod.name(), "node": pod.text("/spec/nodeName"), "phase": phase,
+                "name": pod.name(), "node": pod::node_name(pod), "phase": phase,
                 "ready": phase == "Running",
             })
         })

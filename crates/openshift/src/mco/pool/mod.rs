@@ -22,7 +22,7 @@ use windtunnel_core::resources::{
     INFRASTRUCTURES, MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, MACHINE_OS_BUILDS, MACHINE_OS_CONFIGS,
     NODES, PODS,
 };
-use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, condition};
+use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, condition, pod};
 
 use self::choice::Choice;
 use super::annotations::{
@@ -174,7 +174,7 @@ fn choose<'a>(pool: &Object, members: &'a Members, target: Target<'_>, view: &'a
 fn operator_node(view: &View) -> Option<&str> {
     view.list_in(&PODS, NAMESPACE)
         .find(|pod| pod.label("k8s-app") == Some("machine-config-operator"))
-        .map(|pod| pod.text("/spec/nodeName"))
+        .map(|pod| pod::node_name(pod))
 }
 
 fn set_target(node: &str, member: Option<&NodeState>, target: Target<'_>) -> Write {

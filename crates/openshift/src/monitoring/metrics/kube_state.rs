@@ -2,7 +2,7 @@
 //! from one object.
 
 use windtunnel_core::resources::{DAEMON_SETS, DEPLOYMENTS, NODES, POD_DISRUPTION_BUDGETS, PODS};
-use windtunnel_core::{Change, ChangeKind, Object, Resource, View, condition, text_of};
+use windtunnel_core::{Change, ChangeKind, Object, Resource, View, condition, pod, text_of};
 
 use super::origin::Origin;
 use super::{number, truth};
@@ -144,7 +144,7 @@ fn taints(node: &Object, taken: &mut SampleCollector<'_>) {
 }
 
 fn phases(pod: &Object, taken: &mut SampleCollector<'_>) {
-    let phase = pod.text("/status/phase");
+    let phase = pod::phase(pod);
     for known in PHASES {
         let labels =
             [("namespace", pod.namespace()), ("pod", pod.name()), ("uid", pod.uid()), ("phase", known)];

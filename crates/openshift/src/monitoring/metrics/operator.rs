@@ -7,7 +7,7 @@ use windtunnel_core::clock::parse_rfc3339;
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, PODS, SERVICE_MONITORS, SERVICES,
 };
-use windtunnel_core::{Change, ChangeKind, Key, Object, Resource, View, condition, text_of as text};
+use windtunnel_core::{Change, ChangeKind, Key, Object, Resource, View, condition, pod, text_of as text};
 
 use super::compared::Compared;
 use super::{Moment, certificates, count, number, truth};
@@ -54,7 +54,7 @@ pub(in crate::monitoring) fn is_exported(metric: &str) -> bool {
 
 /// Returns whether a pod answers a scrape by this scheme. Metrics are only served over HTTPS.
 fn answers(pod: &Object, scheme: &str) -> bool {
-    pod.text("/status/phase") == "Running" && scheme == "https"
+    pod::phase(pod) == "Running" && scheme == "https"
 }
 
 /// The scheme of scrapes. `None` if no ServiceMonitor selects the operator's Service.
@@ -148,7 +148,7 @@ fn moves_target(change: &Change) -> bool {
             || change.key.is_kind(&SERVICE_MONITORS)
             || certificates::is_bundle(&change.key);
     }
-    let phase = |pod: &Object| is_operator(pod).then(|| pod.text("/status/phase").to_owned());
+    let phase = |pod: &Object| is_operator(pod).then(|| pod::phase(pod).to_owned());
     match change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified) {
         Some(old) => phase(old) != phase(&change.object),
         None => is_operator(&change.object),

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use md5::{Digest as _, Md5};
 use serde_json::{Value, json};
-use windtunnel_core::Object;
+use windtunnel_core::{Object, pod};
 
 use crate::cvo::access::PAYLOAD_ACCOUNT;
 use crate::cvo::behaviour::Behaviour;
@@ -152,7 +152,7 @@ pub(in crate::cvo) fn judge_pod(pod: &Object) -> Judgement {
             states.join(","),
         ))
     };
-    match pod.text("/status/phase") {
+    match pod::phase(pod) {
         "Succeeded" => Judgement::Done,
         "Failed" => failed("", &statuses(pod, |_, message| !message.is_empty())),
         "Pending" => {
