@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
-use windtunnel_core::{Object, View, condition, text_of};
+use windtunnel_core::{Object, View, condition, node, text_of};
 
 /// The object that has not converged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ fn wrong(object: &Object, kind: &str, condition: &str, wanted: &str, subject: Su
 }
 
 fn unmet_of_node(node: &Object) -> Option<Unmet> {
-    let cordoned = (node["spec"]["unschedulable"] == true).then(|| {
+    let cordoned = node::is_unschedulable(node).then(|| {
         let name = node.name();
         let expect = json!({ "object": format!("Node/{name}"), "fields": { "spec.unschedulable": "" } });
         Unmet::new(Subject::Node, name, format!("Node {name} is cordoned"), expect)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{self, NODES, PODS};
-use windtunnel_core::{Object, View, pod, text_of};
+use windtunnel_core::{Object, View, node, pod, text_of};
 
 use super::rule::{Broken, Rule, Scene};
 use crate::record::WriteEvent;
@@ -68,7 +68,7 @@ impl Deletions {
 }
 
 fn is_tainted(node: &Object) -> bool {
-    node.list("/spec/taints").iter().any(|taint| taint["effect"] == "NoExecute")
+    node::taints(node).iter().any(|taint| taint["effect"] == "NoExecute")
 }
 
 /// Whether a write takes the last taint `NoExecute` from a node.

@@ -1,7 +1,7 @@
 //! Drains that are reported as complete.
 
 use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::{Object, View, pod};
+use windtunnel_core::{Object, View, node, pod};
 use windtunnel_openshift::mco::annotations::LAST_APPLIED_DRAIN;
 
 use super::budget::stays;
@@ -23,7 +23,7 @@ impl Rule for Drain {
         if !is_new || !applied(node)?.starts_with("drain-") {
             return None;
         }
-        if node["spec"]["unschedulable"] != true {
+        if !node::is_unschedulable(node) {
             return Some(Broken::by(write, "is reported as drained, but it is not cordoned"));
         }
         let pod = left_on(scene.view, node.name())?;

@@ -7,7 +7,7 @@ use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, DAEMON_SETS, DEPLOYMENTS, MACHINE_CONFIG_NODES,
     MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES, PODS,
 };
-use windtunnel_core::{Object, Resource, View, condition, pod, text_of};
+use windtunnel_core::{Object, Resource, View, condition, node, pod, text_of};
 use windtunnel_openshift::mco;
 use windtunnel_openshift::mco::annotations::{
     CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, RELEASE_VERSION, STATE,
@@ -89,7 +89,7 @@ impl Settled {
         let pool = pools::pool_of(node, view).filter(|pool| pool["spec"]["paused"] != true)?;
         let config = pool.text("/spec/configuration/name");
         let [current, desired, state] = [CURRENT_CONFIG, DESIRED_CONFIG, STATE].map(|key| text(node, key));
-        let taints = node.list("/spec/taints");
+        let taints = node::taints(node);
         let how = if current != config || desired != config {
             format!("has {current} and should have {desired}, but its pool has {config}")
         } else if state != "Done" {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use windtunnel_controllers::registry::digest_of;
 use windtunnel_core::clock::{Time, parse_rfc3339};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, INFRASTRUCTURES, NODES};
-use windtunnel_core::{Object, Resource};
+use windtunnel_core::{Object, Resource, node};
 use windtunnel_openshift::release::Release;
 
 use super::dump::cluster::Dumped;
@@ -236,13 +236,13 @@ fn node(node: &Object) -> NodePlan {
     let annotation = |name| node.annotation(&format!("machineconfiguration.openshift.io/{name}"));
     // A node that is being updated is cordoned again when its update is repeated.
     let is_settled = annotation("currentConfig") == annotation("desiredConfig");
-    let taints = node.list("/spec/taints").iter();
-    let taints = taints
+    let taints = node::taints(node)
+        .iter()
         .filter(|taint| taint["key"].as_str().is_some_and(|key| !key.starts_with("node.kubernetes.io/")));
     NodePlan {
         labels: labels.collect(),
         taints: taints.cloned().collect(),
-        is_unschedulable: node["spec"]["unschedulable"] == true && is_settled,
+        is_unschedulable: node::is_unschedulable(node) && is_settled,
         ..NodePlan::new(node.name().to_owned(), is("master") || is("control-plane"))
     }
 }

@@ -7,7 +7,7 @@ use windtunnel_core::clock::{Time, after, rfc3339};
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::NODES;
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Object, Write};
+use windtunnel_core::{Object, Write, node};
 
 use super::pod::random_duration;
 use crate::environment::NodeEnvironment;
@@ -84,7 +84,7 @@ impl NodeStatus {
 
     /// The Event for a node that was cordoned or uncordoned.
     fn cordon_event(&mut self, node: &Object) -> Option<Notice> {
-        let is = node["spec"]["unschedulable"] == true;
+        let is = node::is_unschedulable(node);
         let was = self.cordoned.replace(is).unwrap_or(is);
         let reason = if is { "NodeNotSchedulable" } else { "NodeSchedulable" };
         (was != is).then(|| Notice::normal(reason, format!("Node {} status is now: {reason}", node.name())))

@@ -8,7 +8,7 @@ use serde_json::json;
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::{Key, Object, View, Write, pod};
+use windtunnel_core::{Key, Object, View, Write, node, pod};
 
 use crate::scheduler::taints::tolerated_for;
 
@@ -50,7 +50,7 @@ impl Timers {
 /// How long a pod tolerates the taints of its node; `None` for ever.
 fn tolerance(pod: &Object, view: &View) -> Option<SignedDuration> {
     let node = view.get(&NODES, "", pod::node_name(pod)).filter(|_| !pod.is_terminating())?;
-    let taints = node.list("/spec/taints").iter().filter(|taint| taint["effect"] == "NoExecute");
+    let taints = node::taints(node).iter().filter(|taint| taint["effect"] == "NoExecute");
     let spans = taints.map(|taint| tolerated_for(pod, taint).unwrap_or_default());
     spans.min().filter(|span| *span < SignedDuration::MAX)
 }

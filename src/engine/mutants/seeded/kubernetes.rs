@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::{Object, Write, condition, pod};
+use windtunnel_core::{Object, Write, condition, node, pod};
 
 use super::writes::{body, changed, is, skipped_if, value};
 use super::{Fate, Flaw, Scene, SeededDefect};
@@ -86,7 +86,7 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
         bug: "class: wrong node chosen",
         text: "the scheduler prefers cordoned nodes",
         flaw: Flaw::Writes(|write, scene| {
-            let cordoned = scene.view.list(&NODES).find(|node| node["spec"]["unschedulable"] == true);
+            let cordoned = scene.view.list(&NODES).find(|node| node::is_unschedulable(node));
             let Some(node) = cordoned.filter(|_| is(write, "create", "Pod", "binding")) else {
                 return Fate::Made;
             };

@@ -5,7 +5,7 @@ use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CUSTOM_RESOURCE_DEFINITIONS, MACHINE_CONFIG_POOLS, NODES, POD_DISRUPTION_BUDGETS,
     PODS, PROXIES,
 };
-use windtunnel_core::{Object, Resource, View, condition, pod};
+use windtunnel_core::{Object, Resource, View, condition, node, pod};
 
 const NETWORKS: Resource = Resource::cluster("config.openshift.io", "v1", "Network", "networks");
 const API_SERVERS: Resource = Resource::cluster("config.openshift.io", "v1", "APIServer", "apiservers");
@@ -200,7 +200,7 @@ fn api_deprecations(view: &View, target: &str) -> Value {
 fn node_capacity(view: &View) -> Value {
     let total = view.list(&NODES).count();
     let ready = view.list(&NODES).filter(|node| condition::is_true(node, "Ready")).count();
-    let cordoned = view.list(&NODES).filter(|node| node["spec"]["unschedulable"] == true).count();
+    let cordoned = view.list(&NODES).filter(|node| node::is_unschedulable(node)).count();
     json!({
         "total_nodes": total,
         "ready_nodes": ready,

@@ -18,7 +18,7 @@ use windtunnel_core::log::{Severity, klog};
 use windtunnel_core::pod::MIRROR;
 use windtunnel_core::resources::{DAEMON_SETS, NODES, PODS};
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, Write, pod};
+use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, Write, node, pod};
 
 use self::attempt::{Attempt, Drain, TIMEOUT, failure_of};
 use super::annotations::{DESIRED_DRAIN, LAST_APPLIED_DRAIN};
@@ -286,10 +286,9 @@ fn open_request(node: &Object) -> Option<(&str, &str)> {
 
 /// Cordons or uncordons a node if necessary.
 fn cordon(node: &Object, wanted: bool) -> Option<Write> {
-    let is_cordoned = node["spec"]["unschedulable"] == true;
     let value = if wanted { json!(true) } else { Value::Null };
     let patch = json!({ "spec": { "unschedulable": value } });
-    (is_cordoned != wanted).then(|| Write::merge_patch(&NODES, "", node.name(), patch))
+    (node::is_unschedulable(node) != wanted).then(|| Write::merge_patch(&NODES, "", node.name(), patch))
 }
 
 /// Returns whether a pod must be evicted. Mirror pods and pods of DaemonSets stay.

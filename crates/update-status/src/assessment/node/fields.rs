@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::find_in_status;
-use windtunnel_core::{Object, selector};
+use windtunnel_core::{Object, node, selector};
 
 use super::unavailable_condition::UnavailableCondition;
 use crate::assessment::dated_condition::DatedCondition;
@@ -54,7 +54,7 @@ impl Node {
                     Some((key.strip_prefix(PREFIX)?.to_owned(), text.as_str()?.to_owned()))
                 })
                 .collect(),
-            is_cordoned: node["spec"]["unschedulable"] == true,
+            is_cordoned: node::is_unschedulable(node),
             cordoned_since: cordoned_since(node),
             unavailable_conditions: conditions.filter_map(unavailable_condition).collect(),
         }
