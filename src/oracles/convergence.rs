@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
-use windtunnel_core::{Object, View, condition, node, text_of};
+use windtunnel_core::{Object, View, condition, node, pool, text_of};
 
 /// The object that has not converged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,8 +84,7 @@ fn unmet_of_node(node: &Object) -> Option<Unmet> {
 
 fn unmet_of_pool(pool: &Object) -> impl Iterator<Item = Unmet> {
     let check = |condition, wanted| wrong(pool, "MachineConfigPool", condition, wanted, Subject::Pool);
-    let is_paused = pool["spec"]["paused"] == true;
-    let updated = if is_paused { None } else { check("Updated", "True") };
+    let updated = if pool::is_paused(pool) { None } else { check("Updated", "True") };
     [check("Degraded", "False"), updated].into_iter().flatten()
 }
 

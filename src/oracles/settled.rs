@@ -7,7 +7,7 @@ use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, DAEMON_SETS, DEPLOYMENTS, MACHINE_CONFIG_NODES,
     MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES, PODS,
 };
-use windtunnel_core::{Object, Resource, View, condition, node, pod, text_of};
+use windtunnel_core::{Object, Resource, View, condition, node, pod, pool, text_of};
 use windtunnel_openshift::mco;
 use windtunnel_openshift::mco::annotations::{
     CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, RELEASE_VERSION, STATE,
@@ -86,8 +86,8 @@ impl Rule for Settled {
 impl Settled {
     /// A node has the MachineConfig of its pool, unless the pool is paused.
     fn of_node(&self, node: &Object, view: &View) -> Option<Broken> {
-        let pool = pools::pool_of(node, view).filter(|pool| pool["spec"]["paused"] != true)?;
-        let config = pool.text("/spec/configuration/name");
+        let pool = pools::pool_of(node, view).filter(|pool| !pool::is_paused(pool))?;
+        let config = pool::desired_config(pool);
         let [current, desired, state] = [CURRENT_CONFIG, DESIRED_CONFIG, STATE].map(|key| text(node, key));
         let taints = node::taints(node);
         let how = if current != config || desired != config {
@@ -180,8 +180,7 @@ fn payload_version(view: &View) -> Option<&str> {
 fn of_pool(pool: &Object, view: &View) -> Option<Broken> {
     let members: Vec<&Object> = pools::members(pool, view).collect();
     let count = |field: &str| pool["status"][field].as_u64().and_then(|count| usize::try_from(count).ok());
-    let is_paused = pool["spec"]["paused"] == true;
-    let config = pool.text("/spec/configuration/name");
+    let config = pool::desired_config(pool);
     let updated = members.iter().filter(|node| text(node, CURRENT_CONFIG) == config).count();
     let unavailable = members.iter().filter(|node| pools::is_unavailable(node)).count();
     let counts = [
@@ -196,8 +195,9 @@ fn of_pool(pool: &Object, view: &View) -> Option<Broken> {
         (found != *wanted).then(|| format!("{field} is {found}, but its nodes make {wanted}"))
     });
     let how = behind(pool).or(wrong).or_else(|| {
-        let has = pool.text("/status/configuration/name");
-        (!is_paused && has != config).then(|| format!("its status has {has}, but its nodes have {config}"))
+        let has = pool::current_config(pool);
+        (!pool::is_paused(pool) && has != config)
+            .then(|| format!("its status has {has}, but its nodes have {config}"))
     });
     let how = how.or_else(|| {
         let is_updating = !is_paused && condition::is_true(pool, "Updating");
@@ -210,7 +210,7 @@ fn of_pool(pool: &Object, view: &View) -> Option<Broken> {
 /// Returns how the MachineConfig of a pool is from another release than the cluster.
 fn outdated_release(pool: &Object, view: &View) -> Option<String> {
     let desired = payload_version(view)?;
-    let config = view.get(&MACHINE_CONFIGS, "", pool.text("/spec/configuration/name"))?;
+    let config = view.get(&MACHINE_CONFIGS, "", pool::desired_config(pool))?;
     let release = config.annotation(RELEASE_VERSION)?;
     (release != desired)
         .then(|| format!("has a MachineConfig of release {release}, but the cluster is at {desired}"))

@@ -4,9 +4,9 @@
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_controllers::faults::{Fault, FaultKind};
-use windtunnel_core::Object;
 use windtunnel_core::condition::find;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
+use windtunnel_core::{Object, pool};
 use windtunnel_openshift::release::Release;
 
 use crate::plan::{Action, InjectedFault, Step};
@@ -79,7 +79,7 @@ impl Failures {
         let name = pool.name();
         if !["master", "worker"].contains(&name) {
             self.notices.push(format!("not taken: pool {name}; its nodes join pool worker"));
-        } else if pool["spec"]["paused"] == true {
+        } else if pool::is_paused(pool) {
             let patch = json!({
                 "apiVersion": MACHINE_CONFIG_POOLS.api_version(),
                 "kind": MACHINE_CONFIG_POOLS.kind,

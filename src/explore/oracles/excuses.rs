@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use windtunnel_core::pool::is_paused;
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES, POD_DISRUPTION_BUDGETS, PODS,
 };
@@ -135,7 +136,7 @@ impl Blocked {
 pub(super) fn find(record: &Record, view: &View) -> Vec<Excuse> {
     let trapped = trapped_writes(record);
     let trapped = trapped.iter().map(|rejected| Excuse::Trapped(Trap::of(rejected, record, view)));
-    let paused = view.list(&MACHINE_CONFIG_POOLS).filter(|pool| pool["spec"]["paused"] == true);
+    let paused = view.list(&MACHINE_CONFIG_POOLS).filter(|pool| is_paused(pool));
     let paused = paused.map(|pool| Excuse::Paused(pool.name().to_owned()));
     let blocking = view.list(&POD_DISRUPTION_BUDGETS).filter(|budget| {
         let is_own = !budget.namespace().starts_with("openshift-");

@@ -8,7 +8,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{Condition, find};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::yaml::{quoted, scalar};
-use windtunnel_core::{Key, Object};
+use windtunnel_core::{Key, Object, pool};
 
 use super::flow;
 use super::omissions::is_request;
@@ -126,7 +126,7 @@ pub(super) fn events(record: &Record) -> Events<'_> {
             what.extend(requested(write, after, record));
             what.extend(condition_changes(write, after));
         } else if write.key.is_kind(&MACHINE_CONFIG_POOLS) {
-            let paused = |object: &Object| object["spec"]["paused"] == true;
+            let paused = |object: &Object| pool::is_paused(object);
             let before = write.before.as_ref().is_some_and(paused);
             if before != paused(after) {
                 what.push(What::Paused(write.key.name.clone(), paused(after)));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::text::truncate;
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, pool};
 use windtunnel_update_status::assessment::node::phase::Phase;
 use windtunnel_update_status::insight::published;
 use windtunnel_update_status::status::nodes::{self, NodeAssessment};
@@ -86,7 +86,7 @@ pub(super) fn of_pool(object: &Object) -> State {
     let is = |kind: &str| condition::is_true(object, kind);
     let (tone, word, about) = if is("Degraded") {
         (Tone::Warn, "Degraded", "Degraded")
-    } else if object["spec"]["paused"] == true {
+    } else if pool::is_paused(object) {
         (Tone::Wait, "Paused", "Updating")
     } else if is("Updating") {
         (Tone::Busy, "Updating", "Updating")

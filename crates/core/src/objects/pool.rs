@@ -18,8 +18,3 @@ pub fn desired_config(pool: &Value) -> &str {
 pub fn current_config(pool: &Value) -> &str {
     text_at(pool, "/status/configuration/name")
 }
-
-/// `spec.nodeSelector`; null if there is none.
-pub fn node_selector(pool: &Value) -> &Value {
-    &pool["spec"]["nodeSelector"]
-}

@@ -5,7 +5,7 @@ use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CUSTOM_RESOURCE_DEFINITIONS, MACHINE_CONFIG_POOLS, NODES, POD_DISRUPTION_BUDGETS,
     PODS, PROXIES,
 };
-use windtunnel_core::{Object, Resource, View, condition, node, pod};
+use windtunnel_core::{Object, Resource, View, condition, node, pod, pool};
 
 const NETWORKS: Resource = Resource::cluster("config.openshift.io", "v1", "Network", "networks");
 const API_SERVERS: Resource = Resource::cluster("config.openshift.io", "v1", "APIServer", "apiservers");
@@ -130,7 +130,7 @@ fn operator_health(view: &View) -> Value {
             let count = |field: &str| pool.number(&format!("/status/{field}")).unwrap_or(0);
             json!({
                 "name": pool.name(),
-                "paused": pool["spec"]["paused"] == true,
+                "paused": pool::is_paused(pool),
                 "machine_count": count("machineCount"),
                 "ready_count": count("readyMachineCount"),
                 "updated_count": count("updatedMachineCount"),

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::text::go_quote::quote;
+use windtunnel_core::{Object, pool};
 
 use super::{certificates, conditions, image_build};
 use crate::manifests::MajorMinor;
@@ -57,7 +57,7 @@ pub(in crate::mco) fn status(
     line: MajorMinor,
     now: Time,
 ) -> Value {
-    let config = pool.text("/spec/configuration/name");
+    let config = pool::desired_config(pool);
     let counts = Counts::of(members, Target::new(config, layering));
     let mut status = pool["status"].clone();
     if !status.is_object() {
@@ -108,11 +108,11 @@ pub(in crate::mco) fn status(
 }
 
 fn progress(counts: &Counts, pool: &Object, layering: Option<&Layering<'_>>) -> [Condition; 2] {
-    let target = image_build::target_text(pool.text("/spec/configuration/name"), layering);
+    let target = image_build::target_text(pool::desired_config(pool), layering);
     let all_updated = counts.all_updated() && !layering.is_some_and(Layering::is_pending);
     let (updated, updating) = if all_updated {
         (("True", format!("All nodes are updated with {target}")), ("False", String::new()))
-    } else if pool["spec"]["paused"] == true {
+    } else if pool::is_paused(pool) {
         (("False", String::new()), ("False", format!("Pool is paused; will not update to {target}")))
     } else {
         (("False", String::new()), ("True", format!("All nodes are updating to {target}")))
