@@ -46,13 +46,13 @@ pub fn unmet(view: &View) -> Vec<Unmet> {
     let nodes = view.list(&NODES).filter_map(unmet_of_node);
     let pools = view.list(&MACHINE_CONFIG_POOLS).flat_map(unmet_of_pool);
     let operators = view.list(&CLUSTER_OPERATORS).flat_map(unmet_of_operator);
-    let version = view.get(&CLUSTER_VERSIONS, "", "version").and_then(unmet_of_version);
+    let version = view.cluster_version().and_then(unmet_of_version);
     nodes.chain(pools).chain(operators).chain(version).collect()
 }
 
 /// Returns whether the cluster tries again and again what was asked for: the release was refused.
 pub fn is_refused(view: &View) -> bool {
-    let version = view.get(&CLUSTER_VERSIONS, "", "version");
+    let version = view.cluster_version();
     version
         .and_then(|version| condition::find_in_status(version, "ReleaseAccepted"))
         .is_some_and(|accepted| text_of(accepted, "status") != "True")

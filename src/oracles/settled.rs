@@ -120,7 +120,7 @@ fn behind(object: &Object) -> Option<String> {
 }
 
 fn of_version(view: &View) -> Vec<Broken> {
-    let Some(version) = view.get(&CLUSTER_VERSIONS, "", "version") else { return Vec::new() };
+    let Some(version) = view.cluster_version() else { return Vec::new() };
     let desired = version.text("/status/desired/version");
     let newest = version.list("/status/history").first();
     // A reason says why the message is another one.
@@ -170,7 +170,7 @@ fn of_operator(operator: &Object, view: &View) -> Option<Broken> {
 
 /// Returns the version of the cluster, if most operators report it. The payload of a user may have none of them.
 fn payload_version(view: &View) -> Option<&str> {
-    let desired = view.get(&CLUSTER_VERSIONS, "", "version")?.text("/status/desired/version");
+    let desired = view.cluster_version()?.text("/status/desired/version");
     let operators =
         view.list(&CLUSTER_OPERATORS).map(operators::version).filter(|version| !version.is_empty());
     let (same, other): (Vec<&str>, Vec<&str>) = operators.partition(|version| *version == desired);
@@ -180,7 +180,7 @@ fn payload_version(view: &View) -> Option<&str> {
 fn of_pool(pool: &Object, view: &View) -> Option<Broken> {
     let members: Vec<&Object> = pools::members(pool, view).collect();
     let count = |field: &str| pool["status"][field].as_u64().and_then(|count| usize::try_from(count).ok());
-    let config = pool::desired_config(pool);
+    let (is_paused, config) = (pool::is_paused(pool), pool::desired_config(pool));
     let updated = members.iter().filter(|node| text(node, CURRENT_CONFIG) == config).count();
     let unavailable = members.iter().filter(|node| pools::is_unavailable(node)).count();
     let counts = [
@@ -196,8 +196,7 @@ fn of_pool(pool: &Object, view: &View) -> Option<Broken> {
     });
     let how = behind(pool).or(wrong).or_else(|| {
         let has = pool::current_config(pool);
-        (!pool::is_paused(pool) && has != config)
-            .then(|| format!("its status has {has}, but its nodes have {config}"))
+        (!is_paused && has != config).then(|| format!("its status has {has}, but its nodes have {config}"))
     });
     let how = how.or_else(|| {
         let is_updating = !is_paused && condition::is_true(pool, "Updating");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use semver::Version;
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
+use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
 use windtunnel_core::{Key, Object, View, condition, pool, text_of};
 use windtunnel_openshift::mco::annotations;
 
@@ -150,7 +150,7 @@ impl Judge {
     /// Whether ClusterVersion reports the target as completed, and the machines have followed.
     pub(super) fn has_arrived(&self, simulation: &Simulation) -> bool {
         let view = &simulation.view;
-        let Some(version) = view.get(&CLUSTER_VERSIONS, "", "version") else { return false };
+        let Some(version) = view.cluster_version() else { return false };
         let target = self.target.to_string();
         let newest = version.list("/status/history").first();
         let is_completed = newest.is_some_and(|newest| {

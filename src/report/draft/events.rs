@@ -221,7 +221,7 @@ fn requested(write: &WriteEvent, after: &Object, record: &Record) -> Option<What
 /// Returns the version of an image according to the history at the end of the record.
 fn version_of(image: &str, record: &Record) -> Option<String> {
     let view = record.view_at(record.end());
-    let version = view.get(&CLUSTER_VERSIONS, "", "version")?;
+    let version = view.cluster_version()?;
     let mut history = version.list("/status/history").iter();
     let found = history.find(|entry| entry["image"] == image)?;
     found["version"].as_str().filter(|version| !version.is_empty()).map(str::to_owned)

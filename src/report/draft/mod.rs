@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use jiff::SignedDuration;
 use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::{CLUSTER_VERSIONS, FEATURE_GATES, NODES};
+use windtunnel_core::resources::{FEATURE_GATES, NODES};
 use windtunnel_core::yaml::{quoted, scalar};
 
 use crate::record::Record;
@@ -35,7 +35,7 @@ const NOTHING: SignedDuration = SignedDuration::from_mins(10);
 pub fn draft(record: &Record) -> Result<String, String> {
     let start = record.header.epoch;
     let view = record.view_at(start);
-    let version = view.get(&CLUSTER_VERSIONS, "", "version");
+    let version = view.cluster_version();
     let version =
         version.ok_or("expected ClusterVersion `version` at the start of the record, found none")?;
     let mut history = version.list("/status/history").iter();

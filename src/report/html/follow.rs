@@ -68,7 +68,7 @@ impl Follower<'_> {
     fn begin(&mut self) {
         self.lanes.lane(Group::Scenario, STEPS);
         let view = self.view.clone();
-        if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
+        if let Some(cluster_version) = view.cluster_version() {
             self.show_all(0, states::of_cluster_version(cluster_version), None);
         }
         for (key, object) in view.objects() {
@@ -290,7 +290,7 @@ impl Follower<'_> {
     }
 
     fn desired(&self) -> String {
-        let cluster_version = self.view.get(&CLUSTER_VERSIONS, "", "version");
+        let cluster_version = self.view.cluster_version();
         cluster_version.map_or("", |object| object.text("/status/desired/version")).to_owned()
     }
 

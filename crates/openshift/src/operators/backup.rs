@@ -47,7 +47,7 @@ impl BackupController {
         let Some(backup) = condition::find_in_status(etcd, KIND).map(Condition::from_value) else {
             return Some(condition_write(etcd, "Unknown", "ControllerStarted", "", now));
         };
-        let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version")?;
+        let cluster_version = view.cluster_version()?;
         if !is_waited_for(cluster_version) || backup.status == "True" {
             return None;
         }

@@ -238,7 +238,7 @@ impl Operator {
     fn wanted_version(&self, view: &View) -> Option<String> {
         if self.facts.deployment.is_empty() {
             view.get_key(&self.key())?;
-            let version = view.get(&CLUSTER_VERSIONS, "", "version")?.text("/status/desired/version");
+            let version = view.cluster_version()?.text("/status/desired/version");
             return self.has_facts(version).then(|| version.to_owned());
         }
         let deployment = view.get(&DEPLOYMENTS, &self.facts.namespace, &self.facts.deployment)?;

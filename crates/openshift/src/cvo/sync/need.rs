@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
+use windtunnel_core::resources::CLUSTER_OPERATORS;
 use windtunnel_core::{Key, Object, Resource, View, Write};
 
 use super::failure::Failure;
@@ -107,7 +107,7 @@ pub(in crate::cvo) fn object_action(
     } else {
         Cow::Borrowed(&*wanted.object)
     };
-    let owner = view.get(&CLUSTER_VERSIONS, "", "version");
+    let owner = view.cluster_version();
     let write = write_for(existing, &resource, &object, wanted.rule, owner);
     if let Some(write) = write {
         return Ok(NextAction::Write(Box::new(write)));
@@ -139,7 +139,7 @@ pub(in crate::cvo) fn metadata(
     if settled.as_ref().is_some_and(|known| known.is_seen(existing)) {
         return None;
     }
-    let owner = view.get(&CLUSTER_VERSIONS, "", "version");
+    let owner = view.cluster_version();
     let write = write_for(Some(existing), &CLUSTER_OPERATORS, wanted, ApplyRule::Apply, owner);
     if write.is_none() {
         *settled = Some(Settled::new(&CLUSTER_OPERATORS, existing, None));

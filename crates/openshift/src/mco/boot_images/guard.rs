@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 use windtunnel_core::condition;
-use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::{Object, View};
 
 use super::key;
@@ -44,7 +43,7 @@ fn failure(object: &Object) -> Option<&str> {
 
 /// The minor whose documentation applies: `4.22`, or `latest`.
 fn documented_minor(view: &View) -> String {
-    let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version");
+    let cluster_version = view.cluster_version();
     let version = cluster_version.map_or("", |object| object.text("/status/desired/version"));
     let mut parts = version.splitn(3, '.');
     match (parts.next(), parts.next()) {

@@ -217,7 +217,7 @@ pub(super) fn is_operator(pod: &Object) -> bool {
 }
 
 fn the_cluster_version<'a>(moment: &Moment<'a>) -> Option<&'a Object> {
-    moment.view.get(&CLUSTER_VERSIONS, "", "version")
+    moment.view.cluster_version()
 }
 
 fn seconds(value: &Value, field: &str) -> f64 {
