@@ -1,8 +1,8 @@
 //! The work that is left in a cluster: requests of the administrator that are not fulfilled yet.
 
 use serde_json::{Value, json};
-use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
-use windtunnel_core::{Object, View, condition, node, pool, text_of};
+use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
+use windtunnel_core::{Object, View, cluster_version, condition, node, pool, text_of};
 
 /// The object that has not converged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +98,7 @@ fn unmet_of_operator(operator: &Object) -> impl Iterator<Item = Unmet> {
 fn unmet_of_version(version: &Object) -> Option<Unmet> {
     let check = |condition, wanted| wrong(version, "ClusterVersion", condition, wanted, Subject::Version);
     let wanted = version.text("/spec/desiredUpdate/version");
-    let newest = version.list("/status/history").first();
+    let newest = cluster_version::newest_entry(version);
     let reached = newest.map_or("", |newest| text_of(newest, "version"));
     let is_refused = condition::find_in_status(version, "ReleaseAccepted")
         .is_some_and(|accepted| text_of(accepted, "status") != "True");
@@ -122,6 +122,7 @@ fn unmet_of_version(version: &Object) -> Option<Unmet> {
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_core::resources::CLUSTER_VERSIONS;
     use windtunnel_core::{Change, ChangeKind};
 
     use super::*;

@@ -7,7 +7,7 @@ use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, DAEMON_SETS, DEPLOYMENTS, MACHINE_CONFIG_NODES,
     MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES, PODS,
 };
-use windtunnel_core::{Object, Resource, View, condition, node, pod, pool, text_of};
+use windtunnel_core::{Object, Resource, View, cluster_version, condition, node, pod, pool, text_of};
 use windtunnel_openshift::mco;
 use windtunnel_openshift::mco::annotations::{
     CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, RELEASE_VERSION, STATE,
@@ -121,8 +121,8 @@ fn behind(object: &Object) -> Option<String> {
 
 fn of_version(view: &View) -> Vec<Broken> {
     let Some(version) = view.cluster_version() else { return Vec::new() };
-    let desired = version.text("/status/desired/version");
-    let newest = version.list("/status/history").first();
+    let desired = cluster_version::desired_version(version);
+    let newest = cluster_version::newest_entry(version);
     // A reason says why the message is another one.
     let message = |kind: &str| {
         let found =
@@ -170,7 +170,7 @@ fn of_operator(operator: &Object, view: &View) -> Option<Broken> {
 
 /// Returns the version of the cluster, if most operators report it. The payload of a user may have none of them.
 fn payload_version(view: &View) -> Option<&str> {
-    let desired = view.cluster_version()?.text("/status/desired/version");
+    let desired = cluster_version::desired_version(view.cluster_version()?);
     let operators =
         view.list(&CLUSTER_OPERATORS).map(operators::version).filter(|version| !version.is_empty());
     let (same, other): (Vec<&str>, Vec<&str>) = operators.partition(|version| *version == desired);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::text::did_you_mean;
-use windtunnel_core::{Change, ChangeKind, View, text_of};
+use windtunnel_core::{Change, ChangeKind, View, cluster_version, text_of};
 
 use super::contents::Contents;
 use super::volatile::{BETWEEN_RUNS, ROLLOUTS};
@@ -147,7 +147,7 @@ impl Observer for KnownStates {
 
 /// The newest entry of the history of ClusterVersion.
 fn newest(view: &View) -> Option<&Value> {
-    view.cluster_version().map(|version| version.list("/status/history"))?.first()
+    cluster_version::newest_entry(view.cluster_version()?)
 }
 
 /// The entry of the installed release; `None` while an update is in progress.

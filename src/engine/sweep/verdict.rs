@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use semver::Version;
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
-use windtunnel_core::{Key, Object, View, condition, pool, text_of};
+use windtunnel_core::{Key, Object, View, cluster_version, condition, pool, text_of};
 use windtunnel_openshift::mco::annotations;
 
 use super::moments::one_line;
@@ -152,7 +152,7 @@ impl Judge {
         let view = &simulation.view;
         let Some(version) = view.cluster_version() else { return false };
         let target = self.target.to_string();
-        let newest = version.list("/status/history").first();
+        let newest = cluster_version::newest_entry(version);
         let is_completed = newest.is_some_and(|newest| {
             text_of(newest, "version") == target && text_of(newest, "state") == "Completed"
         });

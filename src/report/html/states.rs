@@ -3,7 +3,7 @@
 use serde_json::Value;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::text::truncate;
-use windtunnel_core::{Object, View, pool};
+use windtunnel_core::{Object, View, cluster_operator, cluster_version, pool};
 use windtunnel_update_status::assessment::node::phase::Phase;
 use windtunnel_update_status::insight::published;
 use windtunnel_update_status::status::nodes::{self, NodeAssessment};
@@ -20,7 +20,7 @@ pub(super) const HISTORY: &str = "history";
 /// Returns the newest entry of the history, and a state for each condition.
 pub(super) fn of_cluster_version(object: &Object) -> Vec<(Place, State)> {
     let mut found = Vec::new();
-    if let Some(newest) = object.list("/status/history").first() {
+    if let Some(newest) = cluster_version::newest_entry(object) {
         let text = |field: &str| newest[field].as_str().unwrap_or_default();
         let tone = if text("state") == "Completed" { Tone::Good } else { Tone::Busy };
         let version = if text("version").is_empty() { text("image") } else { text("version") };
@@ -53,8 +53,7 @@ pub(super) fn of_operator(object: &Object, desired: &str) -> State {
     let is = |kind: &str, status: &str| {
         condition::find_in_status(object, kind).is_some_and(|c| c["status"] == status)
     };
-    let own = object.list("/status/versions").iter().find(|entry| entry["name"] == "operator");
-    let version = own.and_then(|entry| entry["version"].as_str()).unwrap_or_default();
+    let version = cluster_operator::version_of(object, "operator").unwrap_or_default();
     let problem = |&(kind, _, wrong): &(&str, Tone, &str)| {
         let found = condition::find_in_status(object, kind)
             .map(Condition::from_value)

@@ -6,6 +6,7 @@ mod by_key;
 mod change;
 mod changed;
 pub mod cluster_operator;
+pub mod cluster_version;
 pub mod condition;
 pub mod node;
 mod object;

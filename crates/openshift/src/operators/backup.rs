@@ -8,6 +8,7 @@ use serde_json::Value;
 use windtunnel_controllers::workqueue::WorkQueue;
 use windtunnel_controllers::{Actor, Input, Interest, Step};
 use windtunnel_core::clock::Time;
+use windtunnel_core::cluster_version::completed_version;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
 use windtunnel_core::rng::Streams;
@@ -53,7 +54,7 @@ impl BackupController {
         }
         let node = masters(view).first()?.name();
         let Some((backed_up, until)) = &self.under_way else {
-            let backed_up = completed(cluster_version)?.to_owned();
+            let backed_up = completed_version(cluster_version)?.to_owned();
             let mut draws = self.streams.stream(&format!("etcd-backup/{backed_up}"));
             let seconds = draws.between(SECONDS.0, SECONDS.1);
             let until = now + SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(0));
@@ -116,12 +117,6 @@ fn is_waited_for(cluster_version: &Object) -> bool {
     condition::find_in_status(cluster_version, "ReleaseAccepted").is_some_and(|accepted| {
         accepted["status"] == "False" && accepted["message"].as_str().is_some_and(|text| text.contains(KIND))
     })
-}
-
-/// The last completed version.
-fn completed(cluster_version: &Object) -> Option<&str> {
-    let mut history = cluster_version.list("/status/history").iter();
-    history.find(|entry| entry["state"] == "Completed")?["version"].as_str()
 }
 
 fn condition_write(etcd: &Object, status: &str, reason: &str, message: &str, now: Time) -> Write {

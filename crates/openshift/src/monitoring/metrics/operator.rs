@@ -7,7 +7,9 @@ use windtunnel_core::clock::parse_rfc3339;
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, PODS, SERVICE_MONITORS, SERVICES,
 };
-use windtunnel_core::{Change, ChangeKind, Key, Object, Resource, View, condition, pod, text_of as text};
+use windtunnel_core::{
+    Change, ChangeKind, Key, Object, Resource, View, cluster_operator, condition, pod, text_of as text,
+};
 
 use super::compared::Compared;
 use super::{Moment, certificates, count, number, truth};
@@ -333,11 +335,9 @@ fn up_of(operator: &Object, taken: &mut SampleCollector<'_>) {
     if !taken.wants(up) {
         return;
     }
-    let versions = operator.list("/status/versions");
-    let version = versions.iter().find(|version| version["name"] == "operator");
     let labels = [
         ("name", operator.name()),
-        ("version", version.map_or("", |one| text(one, "version"))),
+        ("version", cluster_operator::version_of(operator, "operator").unwrap_or_default()),
         ("reason", available.map_or("", |condition| text(condition, "reason"))),
     ];
     offer(taken, &labels, up);
