@@ -73,7 +73,7 @@ impl VolumeProtectionController {
         let resource = self.protected.resource();
         if !std::mem::replace(&mut self.started, true) {
             for object in input.view.list(&resource) {
-                self.queue.add(resource.key(object.namespace(), object.name()));
+                self.queue.add(resource.key_of(object));
             }
         }
         for change in input.changes {

@@ -198,7 +198,7 @@ impl NodeLifecycleController {
         }
         for pod in view.list(&PODS).filter(|pod| pod::node_name(pod) == node.name()) {
             if drives_out {
-                self.queue.add(PODS.key(pod.namespace(), pod.name()));
+                self.queue.add(PODS.key_of(pod));
             }
             // The kubelet of a node that is not ready still updates its pods.
             if is_silent && let Some(write) = silence::pod_not_ready(pod, now) {

@@ -62,7 +62,7 @@ impl Scheduler {
     fn notice(&mut self, input: &Input<'_>) -> Vec<(Key, Write)> {
         if !std::mem::replace(&mut self.started, true) {
             for pod in input.view.list(&PODS) {
-                self.queue.add(PODS.key(pod.namespace(), pod.name()));
+                self.queue.add(PODS.key_of(pod));
             }
         }
         for change in input.changes {

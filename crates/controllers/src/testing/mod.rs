@@ -122,10 +122,9 @@ impl Rig {
 
     /// Creates an object, including its status. Deletes an existing object of the same name first.
     pub fn write_as_new(&mut self, resource: &Resource, object: Value) -> Object {
-        let name = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
-        let (namespace, name) = (name("namespace"), name("name"));
-        if self.view.get(resource, &namespace, &name).is_some() {
-            self.write(&Write::delete_now(resource, &namespace, &name));
+        let key = resource.key_of(&object);
+        if self.view.get_key(&key).is_some() {
+            self.write(&Write::delete_now(resource, &key.namespace, &key.name));
         }
         self.put(resource, object)
     }

@@ -24,7 +24,7 @@ impl TtlAfterFinishedController {
     fn notice(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
             for job in input.view.list(&JOBS) {
-                self.queue.add(JOBS.key(job.namespace(), job.name()));
+                self.queue.add(JOBS.key_of(job));
             }
         }
         self.queue.shift_times(input.clock_shift);

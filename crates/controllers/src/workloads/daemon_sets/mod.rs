@@ -82,7 +82,7 @@ impl DaemonSetController {
         if first || !moved.is_empty() {
             for set in input.view.list(&DAEMON_SETS) {
                 if first || !self.has_no_pods(set) && moves_daemons(&moved, set) {
-                    self.queue.add(DAEMON_SETS.key(set.namespace(), set.name()));
+                    self.queue.add(DAEMON_SETS.key_of(set));
                 }
             }
         }

@@ -71,7 +71,7 @@ impl ReplicaSetController {
     fn notice(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
             for set in input.view.list(&self.kind) {
-                self.queue.add(self.kind.key(set.namespace(), set.name()));
+                self.queue.add(self.kind.key_of(set));
             }
         }
         for change in input.changes {
@@ -108,7 +108,7 @@ impl ReplicaSetController {
     fn add_choosers(&mut self, pod: &Object, view: &View) {
         for set in view.list_in(&self.kind, pod.namespace()) {
             if self.selects(set, pod) {
-                self.queue.add(self.kind.key(set.namespace(), set.name()));
+                self.queue.add(self.kind.key_of(set));
             }
         }
     }

@@ -28,7 +28,7 @@ impl Settled {
     /// An object that matches `wanted`.
     pub(in crate::cvo) fn new(resource: &Resource, object: &Object, wanted: Option<&PayloadObject>) -> Self {
         let is_shared = wanted.is_some_and(is_shared);
-        let key = resource.key(object.namespace(), object.name());
+        let key = resource.key_of(object);
         Self { resource: resource.clone(), key, seen: object.clone(), is_shared }
     }
 

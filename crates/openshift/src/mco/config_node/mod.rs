@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, FEATURE_GATES, MACHINE_CONFIG_NODES};
-use windtunnel_core::{Key, Object, Resource, View, Write};
+use windtunnel_core::{Key, Object, Resource, View, Write, name_of};
 
 use self::progress_steps::ProgressStep;
 use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG};
@@ -206,7 +206,7 @@ impl ProgressWriter {
     }
 
     fn name(&self) -> &str {
-        self.object["metadata"]["name"].as_str().unwrap_or_default()
+        name_of(&self.object)
     }
 
     fn generation(&self) -> i64 {

@@ -132,7 +132,7 @@ impl DrainController {
     }
 
     fn index(&mut self, pod: &Object) {
-        let key = PODS.key(pod.namespace(), pod.name());
+        let key = PODS.key_of(pod);
         self.pods.entry(pod::node_name(pod).to_owned()).or_default().insert(key);
     }
 

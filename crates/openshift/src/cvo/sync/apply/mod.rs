@@ -12,7 +12,7 @@ use serde_json::json;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, JOBS};
 use windtunnel_core::rng::{Stream, Streams};
-use windtunnel_core::{Answer, Object, Operation, View, Write};
+use windtunnel_core::{Answer, Object, Operation, View, Write, name_of};
 
 use self::changes::SavedSettings;
 use super::failure::{self, FailingEffect, Failure};
@@ -318,7 +318,7 @@ impl ApplyLoop {
         let TaskKind::ClusterOperator(operator) = &self.payload.tasks[index].what else {
             return NextAction::Time(0);
         };
-        self.watches.start(operator.object["metadata"]["name"].as_str().unwrap_or_default(), now);
+        self.watches.start(name_of(&operator.object), now);
         let owner = view.cluster_version();
         match existing_operator(view, operator) {
             // `relatedObjects` is written only once, before the operator reports a status of its own.
