@@ -99,7 +99,7 @@ fn states_of_write(write: &WriteEvent, add: &mut impl FnMut(String)) {
         return;
     }
     let before = write.before.as_ref();
-    for condition in after.list("/status/conditions") {
+    for condition in after.conditions() {
         let kind = condition::type_of(condition);
         if before.and_then(|before| condition::find_in_status(before, kind)) == Some(condition) {
             continue;

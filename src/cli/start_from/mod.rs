@@ -262,8 +262,7 @@ fn texts(list: &[Value]) -> Vec<String> {
 /// Returns the time of the dump, which is at least the latest time in its objects.
 pub(super) fn moment<'a>(objects: impl Iterator<Item = &'a Object>) -> Time {
     let fields = ["lastTransitionTime", "startedTime", "completionTime"];
-    let entries = objects
-        .flat_map(|object| object.list("/status/conditions").iter().chain(object.list("/status/history")));
+    let entries = objects.flat_map(|object| object.conditions().iter().chain(object.list("/status/history")));
     let times = entries.flat_map(|entry| fields.map(|field| entry[field].as_str().and_then(parse_rfc3339)));
     times.flatten().max().unwrap_or(Time::UNIX_EPOCH)
 }

@@ -43,7 +43,7 @@ pub(super) fn find_failures(objects: &[&Object], release: &Release) -> Failures 
 impl Failures {
     fn operator(&mut self, operator: &Object, release: &Release) {
         let found = OPERATORS.iter().find_map(|(kind, status, fault)| {
-            let condition = find(operator.list("/status/conditions"), kind)?;
+            let condition = find(operator.conditions(), kind)?;
             (condition["status"] == *status).then(|| fault_of(*fault, condition))
         });
         let Some(fault) = found else { return };
@@ -60,9 +60,8 @@ impl Failures {
 
     fn node(&mut self, node: &Object) {
         let annotation = |name| node.annotation(&format!("machineconfiguration.openshift.io/{name}"));
-        let ready = find(node.list("/status/conditions"), "Ready").filter(|ready| ready["status"] != "True");
-        let pressed =
-            find(node.list("/status/conditions"), "DiskPressure").filter(|found| found["status"] == "True");
+        let ready = find(node.conditions(), "Ready").filter(|ready| ready["status"] != "True");
+        let pressed = find(node.conditions(), "DiskPressure").filter(|found| found["status"] == "True");
         let fault = if annotation("state") == Some("Degraded") {
             let condition = json!({ "message": annotation("reason") });
             Some(fault_of(FaultKind::Degraded, &condition))

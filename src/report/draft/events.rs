@@ -182,7 +182,7 @@ fn failure(object: &Object) -> Option<Failure> {
         let text = |key| object.annotation(key).unwrap_or_default().to_owned();
         return Some(Failure { kind: kind.to_owned(), reason: text(REASON), message: text(MESSAGE) });
     }
-    let conditions = object.list("/status/conditions");
+    let conditions = object.conditions();
     let reported = |condition_type: &str, status: &str, kind: &str| {
         let condition = find(conditions, condition_type).filter(|condition| condition["status"] == status)?;
         let Condition { reason, message, .. } = Condition::from_value(condition);
@@ -230,8 +230,8 @@ fn version_of(image: &str, record: &Record) -> Option<String> {
 /// Returns the changed conditions that are worth an expectation.
 fn condition_changes(write: &WriteEvent, after: &Object) -> Option<What> {
     let nothing: &[Value] = &[];
-    let before = write.before.as_ref().map_or(nothing, |before| before.list("/status/conditions"));
-    let after = after.list("/status/conditions");
+    let before = write.before.as_ref().map_or(nothing, Object::conditions);
+    let after = after.conditions();
     let status = |conditions: &[Value], kind: &str| {
         find(conditions, kind).and_then(|condition| condition["status"].as_str().map(str::to_owned))
     };

@@ -108,7 +108,7 @@ fn timeline(start: Time, events: &[DraftEvent], version: &Object) -> String {
         now = event.at;
     }
     if events.iter().all(|event| event.expected().is_none()) {
-        let progressing = windtunnel_core::condition::find(version.list("/status/conditions"), "Progressing");
+        let progressing = windtunnel_core::condition::find(version.conditions(), "Progressing");
         let status = progressing.and_then(|condition| condition["status"].as_str()).unwrap_or("False");
         let _ = write!(
             text,

@@ -27,7 +27,7 @@ pub(super) fn of_cluster_version(object: &Object) -> Vec<(Place, State)> {
         let state = State::new(tone, format!("{version} {}", text("state")), text("acceptedRisks"));
         found.push(((Group::ClusterVersion, HISTORY.to_owned()), state));
     }
-    for value in object.list("/status/conditions") {
+    for value in object.conditions() {
         let Condition { kind, status, reason, message } = Condition::from_value(value);
         let label = format!("{status} {reason}");
         let state = State::new(tone(&kind, &status), label.trim_end(), message);

@@ -101,7 +101,7 @@ fn collect(node: &Key, view: &View, now: Time) -> Vec<Write> {
         crate::marks::POD_OF_GONE_NODE.reach();
         let (namespace, name) = (pod.namespace(), pod.name());
         if !pod::has_ended(pod) {
-            let mut conditions = pod.list("/status/conditions").to_vec();
+            let mut conditions = pod.conditions().to_vec();
             let message = "PodGC: node no longer exists";
             condition::set(
                 &mut conditions,

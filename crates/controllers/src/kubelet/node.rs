@@ -105,7 +105,7 @@ impl NodeStatus {
         let next_check = self.network_at(streams, now).filter(|at| *at > now);
         let conditions = conditions(node, next_check.is_none(), fault.flatten().as_ref(), now);
         let rebooted = self.boot.as_ref().filter(|boot| node.text("/status/nodeInfo/bootID") != boot.id);
-        if rebooted.is_none() && equal_except_times(&conditions, node.list("/status/conditions")) {
+        if rebooted.is_none() && equal_except_times(&conditions, node.conditions()) {
             return (Vec::new(), next_check);
         }
         let mut notices = Vec::new();
@@ -163,7 +163,7 @@ pub fn registered_conditions(since: Time) -> Vec<Value> {
 
 /// The new conditions of a node. Keeps conditions of other writers.
 fn conditions(node: &Object, network: bool, fault: Option<&Fault>, now: Time) -> Vec<Value> {
-    let mut list = node.list("/status/conditions").to_vec();
+    let mut list = node.conditions().to_vec();
     let fault = |kind| fault.filter(|fault| fault.kind == kind);
     // Each condition is set once: a change to `False` and back would move its `lastTransitionTime`.
     for (kind, reason, message) in WELL {

@@ -58,7 +58,7 @@ fn tolerance(pod: &Object, view: &View) -> Option<SignedDuration> {
 /// Sets the condition `DisruptionTarget` and deletes the pod.
 pub(super) fn evict(pod: &Object, now: Time) -> Vec<Write> {
     crate::marks::EVICTED_BY_TAINT.reach();
-    let mut conditions = pod.list("/status/conditions").to_vec();
+    let mut conditions = pod.conditions().to_vec();
     let message = "Taint manager: deleting due to NoExecute taint";
     let target = Condition::new("DisruptionTarget", "True", "DeletionByTaintManager", message);
     condition::set(&mut conditions, &target, now);

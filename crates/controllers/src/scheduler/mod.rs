@@ -137,7 +137,7 @@ fn write_unschedulable(pod: &Object, why: &str, generation: Option<i64>, now: Ti
         return None;
     }
     crate::marks::NO_NODE_FITS.reach();
-    let mut conditions: Vec<Value> = pod.list("/status/conditions").to_vec();
+    let mut conditions: Vec<Value> = pod.conditions().to_vec();
     condition::set(&mut conditions, &unschedulable, now);
     let own = conditions.iter_mut().find(|found| found["type"] == "PodScheduled");
     if let (Some(own), Some(generation)) = (own, generation.filter(|generation| *generation > 0)) {

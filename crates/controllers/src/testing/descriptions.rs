@@ -19,7 +19,7 @@ fn result_text(write: &Write, object: &Object) -> String {
     if write.resource == resources::PODS {
         return format!("{} {}", pod::phase(object), pod_status(object));
     }
-    let conditions = object.list("/status/conditions").iter().map(|condition| {
+    let conditions = object.conditions().iter().map(|condition| {
         let text = |field: &str| condition[field].as_str().unwrap_or_default();
         format!("{}={} {} {}", text("type"), text("status"), text("reason"), text("message"))
             .trim_end()

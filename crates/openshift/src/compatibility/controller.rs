@@ -92,7 +92,7 @@ pub(super) fn status(object: &Object, view: &View, now: Time) -> Value {
             Condition::new("Progressing", "False", "ConfigurationError", message)
         }
     };
-    let mut list = object.list("/status/conditions").to_vec();
+    let mut list = object.conditions().to_vec();
     for wanted in [admitted, compatible, progressing] {
         condition::set(&mut list, &wanted, now);
         if let Some(found) = list.iter_mut().find(|found| found["type"] == wanted.kind.as_str()) {

@@ -121,7 +121,7 @@ fn is_waited_for(cluster_version: &Object) -> bool {
 
 fn condition_write(etcd: &Object, status: &str, reason: &str, message: &str, now: Time) -> Write {
     let mut value = etcd.to_value();
-    let mut list = etcd.list("/status/conditions").to_vec();
+    let mut list = etcd.conditions().to_vec();
     condition::set(&mut list, &Condition::new(KIND, status, reason, message), now);
     value["status"]["conditions"] = Value::Array(list);
     Write::update_status(&CLUSTER_OPERATORS, value)

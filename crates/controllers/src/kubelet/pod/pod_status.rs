@@ -317,7 +317,7 @@ impl Status {
 
     /// The new conditions of the pod. Keeps conditions of other writers.
     fn conditions(&self, pod: &Object, now: Time, kubelet_minor: u32) -> Vec<Value> {
-        let mut list = pod.list("/status/conditions").to_vec();
+        let mut list = pod.conditions().to_vec();
         let names = |open: &dyn Fn(&Container) -> bool| -> Vec<&str> {
             let open = self.containers.iter().filter(|container| open(container));
             open.map(|container| container.name.as_str()).collect()

@@ -79,7 +79,7 @@ fn conditions(object: &Object) -> Value {
         });
         (text("type").to_owned(), details)
     };
-    object.list("/status/conditions").iter().map(entry).collect::<Map<_, _>>().into()
+    object.conditions().iter().map(entry).collect::<Map<_, _>>().into()
 }
 
 /// The objects whose condition has this status, with its reason and message.

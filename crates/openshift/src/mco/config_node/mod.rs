@@ -72,7 +72,7 @@ pub(super) fn key(node: &str) -> Key {
 
 /// Returns whether a node's object exists without any conditions.
 pub(super) fn has_no_conditions(node: &str, view: &View) -> bool {
-    view.get_key(&key(node)).is_some_and(|object| object.list("/status/conditions").is_empty())
+    view.get_key(&key(node)).is_some_and(|object| object.conditions().is_empty())
 }
 
 /// The failure in a node's object. `None` if it has no such condition yet, empty if there is no failure or if the
@@ -108,7 +108,7 @@ pub(super) fn write_pinned(
     now: Time,
 ) -> Option<Write> {
     let (object, resource) = (view.get_key(&key(node))?, served(view)?);
-    let mut list = object.list("/status/conditions").to_vec();
+    let mut list = object.conditions().to_vec();
     if list.is_empty() {
         list.extend(ALL.iter().map(|kind| condition_value(&initial_condition(kind), now)));
     }

@@ -202,7 +202,7 @@ impl<'a> Subject<'a> {
     /// The write of a new state.
     fn write_status(&self, build: &Object, state: BuildState, image: Option<&str>) -> Write {
         let mut value = build.to_value();
-        let mut list = build.list("/status/conditions").to_vec();
+        let mut list = build.conditions().to_vec();
         for condition in state.conditions() {
             conditions::set(&mut list, &condition, self.now);
         }

@@ -66,7 +66,7 @@ impl Reconcile for PinnedImageSetController {
         if condition::find_in_status(pool, KIND).is_some_and(|found| found["status"] == "False") {
             return Vec::new();
         }
-        let mut list = pool.list("/status/conditions").to_vec();
+        let mut list = pool.conditions().to_vec();
         pool::conditions::set(&mut list, &Condition::new(KIND, "False", "", ""), now);
         let mut value = pool.to_value();
         value["status"]["conditions"] = Value::Array(list);

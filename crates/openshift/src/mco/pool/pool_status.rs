@@ -83,7 +83,7 @@ pub(in crate::mco) fn status(
             "availableMachineCount": counts.total - counts.unavailable,
         }]);
     }
-    let mut list = pool.list("/status/conditions").to_vec();
+    let mut list = pool.conditions().to_vec();
     let node_degraded = node_degraded(members, line);
     if let Some(recovered) = image_build::recovered(pool, layering) {
         conditions::set(&mut list, &recovered, now);

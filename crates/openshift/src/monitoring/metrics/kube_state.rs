@@ -121,7 +121,7 @@ fn count(object: &Object, label: &str, pointer: &str, missing: i64, taken: &mut 
 }
 
 fn node_conditions(node: &Object, taken: &mut SampleCollector<'_>) {
-    for found in node.list("/status/conditions") {
+    for found in node.conditions() {
         let status = text_of(found, "status").to_lowercase();
         for known in STATUSES {
             let labels = [("node", node.name()), ("condition", condition::type_of(found)), ("status", known)];

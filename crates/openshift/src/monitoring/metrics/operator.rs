@@ -359,7 +359,7 @@ fn operator_conditions(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     let objects = moment.view.list(&CLUSTER_OPERATORS).chain(the_cluster_version(moment));
     for object in objects {
         let name = object.name();
-        object.list("/status/conditions").iter().for_each(|condition| condition_of(name, condition, taken));
+        object.conditions().iter().for_each(|condition| condition_of(name, condition, taken));
     }
 }
 

@@ -204,8 +204,7 @@ pub(in crate::cvo) fn judge_job(job: &Object) -> Judgement {
     if count("succeeded") > 0 {
         return Judgement::Done;
     }
-    let failed =
-        job.list("/status/conditions").iter().find(|c| c["type"] == "Failed" && c["status"] == "True");
+    let failed = job.conditions().iter().find(|c| c["type"] == "Failed" && c["status"] == "True");
     let is_late = failed.is_some_and(|condition| condition["reason"] == "DeadlineExceeded");
     if count("active") > 0 || (count("failed") == 0 && !is_late) {
         return Judgement::Waiting;
