@@ -37,7 +37,7 @@ pub fn is_active(pod: &Object) -> bool {
 
 /// The time from which a ready pod counts as available; `None` if it is not ready.
 pub fn available_at(pod: &Object, min_ready_seconds: i64) -> Option<Time> {
-    let ready = condition::find_in_status(pod, "Ready").filter(|found| found["status"] == "True")?;
+    let ready = condition::find_with_status(pod, "Ready", "True")?;
     let since = ready["lastTransitionTime"].as_str().and_then(parse_rfc3339).unwrap_or(Time::MIN);
     Some(after(since, SignedDuration::from_secs(min_ready_seconds)))
 }

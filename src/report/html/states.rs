@@ -50,9 +50,7 @@ fn tone(kind: &str, status: &str) -> Tone {
 
 /// Returns the state of an operator, from its three conditions and whether it reports the desired version.
 pub(super) fn of_operator(object: &Object, desired: &str) -> State {
-    let is = |kind: &str, status: &str| {
-        condition::find_in_status(object, kind).is_some_and(|c| c["status"] == status)
-    };
+    let is = |kind: &str, status: &str| condition::has_status(object, kind, status);
     let version = cluster_operator::version_of(object, "operator").unwrap_or_default();
     let problem = |&(kind, _, wrong): &(&str, Tone, &str)| {
         let found = condition::find_in_status(object, kind)

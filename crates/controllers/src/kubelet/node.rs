@@ -115,7 +115,7 @@ impl NodeStatus {
             notices
                 .push(Notice::warning("Rebooted", format!("Node {name} has been rebooted, boot id: {id}")));
         }
-        let ready = condition::find(&conditions, "Ready").is_some_and(|ready| ready["status"] == "True");
+        let ready = condition::is_true_in(&conditions, "Ready");
         if ready != condition::is_true(node, "Ready") || rebooted.is_some() {
             let reason = if ready { "NodeReady" } else { "NodeNotReady" };
             notices.push(Notice::normal(reason, format!("Node {name} status is now: {reason}")));
@@ -184,7 +184,7 @@ fn conditions(node: &Object, network: bool, fault: Option<&Fault>, now: Time) ->
 
 /// Whether the node lifecycle controller has set `Ready` to `Unknown`.
 fn is_unknown(node: &Object) -> bool {
-    condition::find_in_status(node, "Ready").is_some_and(|ready| ready["status"] == "Unknown")
+    condition::has_status(node, "Ready", "Unknown")
 }
 
 /// Whether two lists of conditions are equal except for their times.

@@ -86,9 +86,7 @@ impl LastHeartbeats {
 
 /// Whether all conditions that a kubelet posts are `Unknown`.
 pub(super) fn is_marked_unknown(node: &Object) -> bool {
-    POSTED
-        .iter()
-        .all(|kind| condition::find_in_status(node, kind).is_some_and(|found| found["status"] == "Unknown"))
+    POSTED.iter().all(|kind| condition::has_status(node, kind, "Unknown"))
 }
 
 /// Sets all conditions that the kubelet posts to `Unknown`.

@@ -85,7 +85,7 @@ fn conditions(object: &Object) -> Value {
 /// The objects whose condition has this status, with its reason and message.
 fn with_condition<'a>(objects: impl Iterator<Item = &'a Object>, kind: &str, status: &str) -> Vec<Value> {
     let matches = objects.filter_map(|object| {
-        let found = condition::find_in_status(object, kind).filter(|found| found["status"] == status)?;
+        let found = condition::find_with_status(object, kind, status)?;
         Some(json!({ "name": object.name(), "reason": found["reason"], "message": found["message"] }))
     });
     matches.collect()
@@ -181,9 +181,7 @@ fn api_deprecations(view: &View, target: &str) -> Value {
             });
             blockers.push(blocker);
         }
-        if let Some(found) =
-            condition::find_in_status(count, "Deprecated").filter(|found| found["status"] == "True")
-        {
+        if let Some(found) = condition::find_with_status(count, "Deprecated", "True") {
             let warning = json!({
                 "resource": count.name(), "request_count": requests, "message": found["message"],
             });

@@ -181,7 +181,7 @@ impl ProgressWriter {
             list.extend(ALL.iter().map(|kind| condition_value(&initial_condition(kind), now)));
         } else if parent.kind == "Updated" {
             reset(&mut list, self.object["spec"]["configVersion"]["desired"].as_str(), now);
-        } else if condition::find(&list, "Updated").is_some_and(|updated| updated["status"] == "True") {
+        } else if condition::is_true_in(&list, "Updated") {
             put(&mut list, &progress_steps::manually_disrupted(), now);
         }
         for condition in step.child.iter().chain([parent]) {

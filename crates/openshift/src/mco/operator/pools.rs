@@ -157,7 +157,7 @@ pub(super) fn extension_text(pool: &Object) -> String {
     let config = pool::desired_config(pool);
     let [total, ready, updated, _, _] = counts(pool);
     for (kind, what) in [("NodeDegraded", "nodes fail"), ("RenderDegraded", "rendering fails")] {
-        if let Some(found) = condition::find_in_status(pool, kind).filter(|found| found["status"] == "True") {
+        if let Some(found) = condition::find_with_status(pool, kind, "True") {
             let [reason, message] = ["reason", "message"].map(|field| quote(text(&found[field])));
             return format!("pool is degraded because {what} with {reason}: {message}");
         }

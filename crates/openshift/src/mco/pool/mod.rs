@@ -249,8 +249,7 @@ fn annotated(change: &Change) -> Vec<Notice> {
 fn update_event(pool: &Object, status: &Value, layering: Option<&Layering<'_>>) -> Option<Notice> {
     let is = |kind: &str| {
         let list = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
-        condition::find(list, kind).is_some_and(|found| found["status"] == "True")
-            && !condition::is_true(pool, kind)
+        condition::is_true_in(list, kind) && !condition::is_true(pool, kind)
     };
     let name = pool.name();
     let target = image_build::target_text(pool::desired_config(pool), layering);

@@ -142,7 +142,7 @@ fn node_degraded(members: &BTreeMap<String, NodeState>, line: MajorMinor) -> Con
 }
 
 fn degraded(list: &[Value], node_degraded: &Condition, line: MajorMinor) -> Condition {
-    let is_true = |kind: &str| condition::find(list, kind).is_some_and(|found| found["status"] == "True");
+    let is_true = |kind: &str| condition::is_true_in(list, kind);
     if node_degraded.status == "True" {
         let message = if line >= COPIES_MESSAGE { node_degraded.message.as_str() } else { "" };
         return Condition::new("Degraded", "True", "", message);

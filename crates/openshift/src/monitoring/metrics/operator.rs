@@ -215,7 +215,7 @@ fn pods(view: &View) -> Vec<&Object> {
 
 /// Returns whether a pod belongs to the operator.
 pub(super) fn is_operator(pod: &Object) -> bool {
-    pod.namespace() == NAMESPACE && pod["metadata"]["labels"]["k8s-app"] == JOB
+    pod.namespace() == NAMESPACE && pod.label("k8s-app") == Some(JOB)
 }
 
 fn the_cluster_version<'a>(moment: &Moment<'a>) -> Option<&'a Object> {
@@ -248,9 +248,7 @@ fn cluster_version(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
         }
     }
     add("desired", desired, "", since);
-    if let Some(failing) =
-        condition::find_in_status(object, "Failing").filter(|failing| failing["status"] == "True")
-    {
+    if let Some(failing) = condition::find_with_status(object, "Failing", "True") {
         add("failure", desired, before(desired), seconds(failing, "lastTransitionTime"));
     }
     if let Some(done) = history.iter().find(is_done) {
