@@ -1,9 +1,9 @@
 //! Facts about a cluster as a whole, from its objects.
 
 use semver::Version;
-use serde_json::Value;
-use windtunnel_core::Object;
+use windtunnel_core::cluster_operator::version_of;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, FEATURE_GATES, NODES};
+use windtunnel_core::{Object, cluster_version};
 use windtunnel_openshift::manifests::MajorMinor;
 
 use super::layout::is_of;
@@ -28,14 +28,13 @@ impl Facts {
         let (mut facts, mut kubelets) = (Self::default(), None);
         for object in objects {
             if is_of(object, &CLUSTER_VERSIONS) && object.name() == "version" {
-                facts.desired = object.text("/status/desired/version").parse().ok();
-                let mut history = object.list("/status/history").iter();
-                let completed = history.find(|entry| entry["state"] == "Completed");
-                facts.completed = completed.and_then(|entry| entry["version"].as_str()?.parse().ok());
+                facts.desired = cluster_version::desired_version(object).parse().ok();
+                let completed = cluster_version::completed_version(object);
+                facts.completed = completed.and_then(|version| version.parse().ok());
             } else if is_of(object, &FEATURE_GATES) && object.name() == "cluster" {
                 object.text("/spec/featureSet").clone_into(&mut facts.feature_set);
             } else if is_of(object, &CLUSTER_OPERATORS) && object.name() == "kube-apiserver" {
-                facts.kubernetes_minor = operand(object, "kube-apiserver");
+                facts.kubernetes_minor = version_of(object, "kube-apiserver").and_then(minor);
             } else if is_of(object, &NODES) {
                 kubelets = kubelets.max(minor(object.text("/status/nodeInfo/kubeletVersion")));
             }
@@ -48,13 +47,6 @@ impl Facts {
     pub fn line(&self) -> Option<MajorMinor> {
         self.desired.as_ref().map(|version| (version.major, version.minor))
     }
-}
-
-/// Returns the Kubernetes minor of an operand that a ClusterOperator reports.
-fn operand(operator: &Object, name: &str) -> Option<u32> {
-    let mut versions = operator.list("/status/versions").iter();
-    let found = versions.find(|version| version["name"] == name)?;
-    minor(found.get("version").and_then(Value::as_str)?)
 }
 
 /// Returns the 27 of `v1.27.3+4aaeaec`.

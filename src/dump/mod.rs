@@ -232,7 +232,7 @@ fn identity(object: &Object) -> Identity {
 fn object_name(object: &Object) -> String {
     let (api_version, kind) = (object.text("/apiVersion"), object.text("/kind"));
     match resources::find(api_version, kind) {
-        Some(resource) => resource.key(object.namespace(), object.name()).to_string(),
+        Some(resource) => resource.key_of(object).to_string(),
         None => format!("{kind} {}", object.name()),
     }
 }

@@ -100,7 +100,7 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
 
 /// The architecture of the release that the cluster runs.
 fn architecture(simulation: &Simulation) -> Architecture {
-    let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version");
+    let cluster_version = simulation.view.cluster_version();
     let image = cluster_version.map(|found| found.text("/status/desired/image")).unwrap_or_default();
     simulation.environment.release_of(image).map(|release| release.architecture).unwrap_or_default()
 }

@@ -86,7 +86,7 @@ async fn run_get(simulation: &Simulation, get: &Get) -> CapturedOutput {
 }
 
 fn run_upgrade_command(simulation: &mut Simulation, command: &Command) -> CommandOutput {
-    let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version");
+    let cluster_version = simulation.view.cluster_version();
     // The alerts that Prometheus returns to an administrator, who is logged in and so has a token.
     let alerts: Vec<oc::Alert> =
         simulation.alerts.borrow().iter().map(|active| oc::Alert::from(&active.alert)).collect();

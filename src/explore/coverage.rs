@@ -8,7 +8,7 @@ use windtunnel_core::alert::AlertState;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::PROMETHEUS_RULES;
 use windtunnel_core::yaml;
-use windtunnel_core::{Object, condition, text_of};
+use windtunnel_core::{Object, condition, pod, text_of};
 use windtunnel_openshift::mco::annotations::{REASON, STATE};
 use windtunnel_update_status::insight::published;
 
@@ -99,7 +99,7 @@ fn states_of_write(write: &WriteEvent, add: &mut impl FnMut(String)) {
         return;
     }
     let before = write.before.as_ref();
-    for condition in after.list("/status/conditions") {
+    for condition in after.conditions() {
         let kind = condition::type_of(condition);
         if before.and_then(|before| condition::find_in_status(before, kind)) == Some(condition) {
             continue;
@@ -117,7 +117,7 @@ fn states_of_write(write: &WriteEvent, add: &mut impl FnMut(String)) {
         }
         "ClusterVersion" => add(states_of_history(after)),
         "Pod" => {
-            add(format!("pod {} {}", after.text("/status/phase"), normalise(after.text("/status/reason"))));
+            add(format!("pod {} {}", pod::phase(after), normalise(after.text("/status/reason"))));
         }
         _ => {}
     }

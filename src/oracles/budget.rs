@@ -4,7 +4,7 @@ use serde_json::Value;
 use windtunnel_core::pod::MIRROR;
 use windtunnel_core::resources::{POD_DISRUPTION_BUDGETS, PODS};
 use windtunnel_core::selector::selector_matches;
-use windtunnel_core::{Object, View, condition};
+use windtunnel_core::{Object, View, condition, pod};
 
 use super::rule::{ObjectFinding, Rule, Scene};
 use crate::record::WriteEvent;
@@ -50,7 +50,7 @@ pub(super) fn stays(pod: &Object) -> bool {
 /// Returns the budget that allows no eviction of a pod (`EvictionREST.Create`). Pods that do not run may always be evicted, and
 /// unready ones by policy.
 fn forbidding<'v>(pod: &Object, view: &'v View) -> Option<&'v Object> {
-    let is_over = ["Succeeded", "Failed", "Pending"].contains(&pod.text("/status/phase"));
+    let is_over = ["Succeeded", "Failed", "Pending"].contains(&pod::phase(pod));
     if is_over || pod.is_terminating() {
         return None;
     }

@@ -55,7 +55,7 @@ impl Rule for Conditions {
         if !is_judged || scene.calm.has_wrong_clock(scene.at) {
             return None;
         }
-        after.list("/status/conditions").iter().find_map(|new| {
+        after.conditions().iter().find_map(|new| {
             let (kind, status) = (condition::type_of(new), text_of(new, "status"));
             let time = parse_rfc3339(text_of(new, "lastTransitionTime"))?;
             let found = condition::find_in_status(before, kind)?;

@@ -1,8 +1,8 @@
 //! The work that is left in a cluster: requests of the administrator that are not fulfilled yet.
 
 use serde_json::{Value, json};
-use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
-use windtunnel_core::{Object, View, condition, text_of};
+use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
+use windtunnel_core::{Object, View, cluster_version, condition, node, pool, text_of};
 
 /// The object that has not converged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,13 +46,13 @@ pub fn unmet(view: &View) -> Vec<Unmet> {
     let nodes = view.list(&NODES).filter_map(unmet_of_node);
     let pools = view.list(&MACHINE_CONFIG_POOLS).flat_map(unmet_of_pool);
     let operators = view.list(&CLUSTER_OPERATORS).flat_map(unmet_of_operator);
-    let version = view.get(&CLUSTER_VERSIONS, "", "version").and_then(unmet_of_version);
+    let version = view.cluster_version().and_then(unmet_of_version);
     nodes.chain(pools).chain(operators).chain(version).collect()
 }
 
 /// Returns whether the cluster tries again and again what was asked for: the release was refused.
 pub fn is_refused(view: &View) -> bool {
-    let version = view.get(&CLUSTER_VERSIONS, "", "version");
+    let version = view.cluster_version();
     version
         .and_then(|version| condition::find_in_status(version, "ReleaseAccepted"))
         .is_some_and(|accepted| text_of(accepted, "status") != "True")
@@ -74,7 +74,7 @@ fn wrong(object: &Object, kind: &str, condition: &str, wanted: &str, subject: Su
 }
 
 fn unmet_of_node(node: &Object) -> Option<Unmet> {
-    let cordoned = (node["spec"]["unschedulable"] == true).then(|| {
+    let cordoned = node::is_unschedulable(node).then(|| {
         let name = node.name();
         let expect = json!({ "object": format!("Node/{name}"), "fields": { "spec.unschedulable": "" } });
         Unmet::new(Subject::Node, name, format!("Node {name} is cordoned"), expect)
@@ -84,8 +84,7 @@ fn unmet_of_node(node: &Object) -> Option<Unmet> {
 
 fn unmet_of_pool(pool: &Object) -> impl Iterator<Item = Unmet> {
     let check = |condition, wanted| wrong(pool, "MachineConfigPool", condition, wanted, Subject::Pool);
-    let is_paused = pool["spec"]["paused"] == true;
-    let updated = if is_paused { None } else { check("Updated", "True") };
+    let updated = if pool::is_paused(pool) { None } else { check("Updated", "True") };
     [check("Degraded", "False"), updated].into_iter().flatten()
 }
 
@@ -99,7 +98,7 @@ fn unmet_of_operator(operator: &Object) -> impl Iterator<Item = Unmet> {
 fn unmet_of_version(version: &Object) -> Option<Unmet> {
     let check = |condition, wanted| wrong(version, "ClusterVersion", condition, wanted, Subject::Version);
     let wanted = version.text("/spec/desiredUpdate/version");
-    let newest = version.list("/status/history").first();
+    let newest = cluster_version::newest_entry(version);
     let reached = newest.map_or("", |newest| text_of(newest, "version"));
     let is_refused = condition::find_in_status(version, "ReleaseAccepted")
         .is_some_and(|accepted| text_of(accepted, "status") != "True");
@@ -123,6 +122,7 @@ fn unmet_of_version(version: &Object) -> Option<Unmet> {
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_core::resources::CLUSTER_VERSIONS;
     use windtunnel_core::{Change, ChangeKind};
 
     use super::*;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{self, NODES, PODS};
-use windtunnel_core::{Object, View, text_of};
+use windtunnel_core::{Object, View, node, pod, text_of};
 
 use super::rule::{ObjectFinding, Rule, Scene};
 use crate::record::WriteEvent;
@@ -60,7 +60,7 @@ impl Deletions {
     /// Pods are deleted from nodes with a taint of the effect `NoExecute` (`processPodOnNode` of the taint eviction
     /// controller).
     fn tolerated(&self, pod: &Object, scene: &Scene<'_>) -> Option<String> {
-        let node = scene.view.get(&NODES, "", pod.text("/spec/nodeName"))?;
+        let node = scene.view.get(&NODES, "", pod::node_name(pod))?;
         let is_recent = |at: &Time| scene.at.duration_since(*at).as_secs() <= DELAY;
         let is_fair = is_tainted(node) || self.untainted.get(node.name()).is_some_and(is_recent);
         (!is_fair).then(|| format!("is deleted from node {}, which has no taint NoExecute", node.name()))
@@ -68,7 +68,7 @@ impl Deletions {
 }
 
 fn is_tainted(node: &Object) -> bool {
-    node.list("/spec/taints").iter().any(|taint| taint["effect"] == "NoExecute")
+    node::taints(node).iter().any(|taint| taint["effect"] == "NoExecute")
 }
 
 /// Whether a write takes the last taint `NoExecute` from a node.

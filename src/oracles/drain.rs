@@ -1,7 +1,7 @@
 //! Drains that are reported as complete.
 
 use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, node, pod};
 use windtunnel_openshift::mco::annotations::LAST_APPLIED_DRAIN;
 
 use super::budget::stays;
@@ -23,7 +23,7 @@ impl Rule for Drain {
         if !is_new || !applied(node)?.starts_with("drain-") {
             return None;
         }
-        if node["spec"]["unschedulable"] != true {
+        if !node::is_unschedulable(node) {
             return Some(ObjectFinding::by(write, "is reported as drained, but it is not cordoned"));
         }
         let pod = left_on(scene.view, node.name())?;
@@ -34,10 +34,8 @@ impl Rule for Drain {
 
 /// Returns a pod that a drain should have evicted. A pod that is terminating may still be there.
 fn left_on<'v>(view: &'v View, node: &str) -> Option<&'v Object> {
-    view.list(&PODS).filter(|pod| pod.text("/spec/nodeName") == node).find(|pod| {
-        let is_over = ["Succeeded", "Failed"].contains(&pod.text("/status/phase"));
-        !is_over && !pod.is_terminating() && !stays(pod)
-    })
+    let mut pods = view.list(&PODS).filter(|pod| pod::node_name(pod) == node);
+    pods.find(|pod| !pod::has_ended(pod) && !pod.is_terminating() && !stays(pod))
 }
 
 #[cfg(test)]

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windtunnel_core::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, DEPLOYMENTS, NODES, UPDATE_STATUSES,
-};
+use windtunnel_core::resources::{CLUSTER_OPERATORS, CONFIG_MAPS, DEPLOYMENTS, NODES, UPDATE_STATUSES};
 use windtunnel_core::{Object, View, condition, text_of, yaml};
 use windtunnel_update_status::assessment::cluster_operator::{self, Operator, image_of};
 use windtunnel_update_status::assessment::cluster_version;
@@ -75,7 +73,7 @@ fn field(content: &Value, what: &str) -> Option<String> {
 type Fields = Vec<(&'static str, String)>;
 
 fn of_version(scene: &Scene<'_>) -> Option<Fields> {
-    let version = scene.view.get(&CLUSTER_VERSIONS, "", "version")?;
+    let version = scene.view.cluster_version()?;
     let assessed = json!(cluster_version::assess(version, None, scene.at));
     let mut fields =
         vec![("Updating", if cluster_version::is_updating(version) { "True" } else { "False" }.to_owned())];
@@ -94,7 +92,7 @@ fn of_version(scene: &Scene<'_>) -> Option<Fields> {
 
 fn of_operator(name: &str, scene: &Scene<'_>) -> Option<Fields> {
     let view = scene.view;
-    let version = view.get(&CLUSTER_VERSIONS, "", "version")?;
+    let version = view.cluster_version()?;
     let operator = Operator::read(view.get(&CLUSTER_OPERATORS, "", name)?);
     let image =
         view.get(&DEPLOYMENTS, MCO_NAMESPACE, MACHINE_CONFIG_OPERATOR).and_then(|found| image_of(found));
@@ -125,7 +123,7 @@ fn of_node(name: &str, view: &View) -> Option<Fields> {
 
 #[cfg(test)]
 mod tests {
-    use windtunnel_core::resources::MACHINE_CONFIG_POOLS;
+    use windtunnel_core::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS};
     use windtunnel_openshift::mco::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, STATE};
 
     use super::*;

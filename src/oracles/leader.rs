@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{LEASES, PODS};
 use windtunnel_core::text::short_duration;
-use windtunnel_core::{Key, Object};
+use windtunnel_core::{Key, Object, pod};
 
 use super::rule::{ObjectFinding, ProcessEvent, Rule, RuleFinding, Scene, is_of_component};
 use crate::engine::stray_write;
@@ -33,7 +33,7 @@ impl Handovers {
         own.filter_map(|(key, (written, _))| Some((scene.view.get_key(key)?, *written)))
             .find(|(lease, written)| {
                 // The identity of a candidate begins with its host name.
-                let is_own = [pod.name(), pod.text("/spec/nodeName")]
+                let is_own = [pod.name(), pod::node_name(pod)]
                     .iter()
                     .any(|host| !host.is_empty() && holder(lease).starts_with(host));
                 let lasts = lease.number("/spec/leaseDurationSeconds").unwrap_or(0);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, NODES};
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, pool};
 use windtunnel_openshift::mco::annotations::{CURRENT_CONFIG, DESIRED_CONFIG};
 
 use super::pools::{self, text};
@@ -36,7 +36,7 @@ impl MaxUnavailable {
         if !Self::is_known(&self.pools, name, at) {
             return None;
         }
-        if pool["spec"]["paused"] == true {
+        if pool::is_paused(pool) {
             return Some(format!("gets another MachineConfig, but its pool {name} is paused"));
         }
         if Self::is_known(&self.nodes, node.name(), at) && !pools::is_ready(node) {

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
-use serde_json::Value;
 use windtunnel_core::clock::{Time, after};
+use windtunnel_core::cluster_operator::version_of;
+use windtunnel_core::pool::desired_config;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
 use windtunnel_core::{Object, View, condition, text_of};
 use windtunnel_openshift::mco::annotations::{RELEASE_VERSION, REQUIRED};
@@ -125,19 +126,18 @@ fn ahead_of_pools(write: &WriteEvent, view: &View) -> Option<String> {
 
 /// Whether the MachineConfig of a pool was made for another release.
 fn is_of_other_release(pool: &Object, release: &str, view: &View) -> bool {
-    let config = view.get(&MACHINE_CONFIGS, "", pool.text("/spec/configuration/name"));
+    let config = view.get(&MACHINE_CONFIGS, "", desired_config(pool));
     config.and_then(|config| config.annotation(RELEASE_VERSION)).is_some_and(|found| found != release)
 }
 
 /// Returns the version that an operator reports for itself.
 pub(super) fn version(operator: &Object) -> &str {
-    let named = |version: &&Value| text_of(version, "name") == OPERATOR;
-    operator.list("/status/versions").iter().find(named).map_or("", |version| text_of(version, "version"))
+    version_of(operator, OPERATOR).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::oracles::testing::Story;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::selector::selector_matches;
-use windtunnel_core::{Object, View, condition, text_of};
+use windtunnel_core::{Object, View, condition, node, text_of};
 use windtunnel_openshift::mco::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, STATE};
 
 const MASTER: &str = "master";
@@ -64,7 +64,7 @@ pub(super) fn is_ready(node: &Object) -> bool {
     has("Ready", "True")
         && has("DiskPressure", "False")
         && has("NetworkUnavailable", "False")
-        && node["spec"]["unschedulable"] != true
+        && !node::is_unschedulable(node)
 }
 
 /// Returns whether a node counts as unavailable (`getUnavailableMachines`): it cannot run pods, or its update is in

@@ -7,7 +7,7 @@ use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, DAEMON_SETS, DEPLOYMENTS, MACHINE_CONFIG_NODES,
     MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES, PODS,
 };
-use windtunnel_core::{Object, Resource, View, condition, text_of};
+use windtunnel_core::{Object, Resource, View, cluster_version, condition, node, pod, pool, text_of};
 use windtunnel_openshift::mco;
 use windtunnel_openshift::mco::annotations::{
     CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, RELEASE_VERSION, STATE,
@@ -86,10 +86,10 @@ impl Rule for Settled {
 impl Settled {
     /// A node has the MachineConfig of its pool, unless the pool is paused.
     fn of_node(&self, node: &Object, view: &View) -> Option<ObjectFinding> {
-        let pool = pools::pool_of(node, view).filter(|pool| pool["spec"]["paused"] != true)?;
-        let config = pool.text("/spec/configuration/name");
+        let pool = pools::pool_of(node, view).filter(|pool| !pool::is_paused(pool))?;
+        let config = pool::desired_config(pool);
         let [current, desired, state] = [CURRENT_CONFIG, DESIRED_CONFIG, STATE].map(|key| text(node, key));
-        let taints = node.list("/spec/taints");
+        let taints = node::taints(node);
         let how = if current != config || desired != config {
             format!("has {current} and should have {desired}, but its pool has {config}")
         } else if state != "Done" {
@@ -120,9 +120,9 @@ fn behind(object: &Object) -> Option<String> {
 }
 
 fn of_version(view: &View) -> Vec<ObjectFinding> {
-    let Some(version) = view.get(&CLUSTER_VERSIONS, "", "version") else { return Vec::new() };
-    let desired = version.text("/status/desired/version");
-    let newest = version.list("/status/history").first();
+    let Some(version) = view.cluster_version() else { return Vec::new() };
+    let desired = cluster_version::desired_version(version);
+    let newest = cluster_version::newest_entry(version);
     // A reason says why the message is another one.
     let message = |kind: &str| {
         let found =
@@ -170,7 +170,7 @@ fn of_operator(operator: &Object, view: &View) -> Option<ObjectFinding> {
 
 /// Returns the version of the cluster, if most operators report it. The payload of a user may have none of them.
 fn payload_version(view: &View) -> Option<&str> {
-    let desired = view.get(&CLUSTER_VERSIONS, "", "version")?.text("/status/desired/version");
+    let desired = cluster_version::desired_version(view.cluster_version()?);
     let operators =
         view.list(&CLUSTER_OPERATORS).map(operators::version).filter(|version| !version.is_empty());
     let (same, other): (Vec<&str>, Vec<&str>) = operators.partition(|version| *version == desired);
@@ -180,8 +180,7 @@ fn payload_version(view: &View) -> Option<&str> {
 fn of_pool(pool: &Object, view: &View) -> Option<ObjectFinding> {
     let members: Vec<&Object> = pools::members(pool, view).collect();
     let count = |field: &str| pool["status"][field].as_u64().and_then(|count| usize::try_from(count).ok());
-    let is_paused = pool["spec"]["paused"] == true;
-    let config = pool.text("/spec/configuration/name");
+    let (is_paused, config) = (pool::is_paused(pool), pool::desired_config(pool));
     let updated = members.iter().filter(|node| text(node, CURRENT_CONFIG) == config).count();
     let unavailable = members.iter().filter(|node| pools::is_unavailable(node)).count();
     let counts = [
@@ -196,7 +195,7 @@ fn of_pool(pool: &Object, view: &View) -> Option<ObjectFinding> {
         (found != *wanted).then(|| format!("{field} is {found}, but its nodes make {wanted}"))
     });
     let how = behind(pool).or(wrong).or_else(|| {
-        let has = pool.text("/status/configuration/name");
+        let has = pool::current_config(pool);
         (!is_paused && has != config).then(|| format!("its status has {has}, but its nodes have {config}"))
     });
     let how = how.or_else(|| {
@@ -210,7 +209,7 @@ fn of_pool(pool: &Object, view: &View) -> Option<ObjectFinding> {
 /// Returns how the MachineConfig of a pool is from another release than the cluster.
 fn outdated_release(pool: &Object, view: &View) -> Option<String> {
     let desired = payload_version(view)?;
-    let config = view.get(&MACHINE_CONFIGS, "", pool.text("/spec/configuration/name"))?;
+    let config = view.get(&MACHINE_CONFIGS, "", pool::desired_config(pool))?;
     let release = config.annotation(RELEASE_VERSION)?;
     (release != desired)
         .then(|| format!("has a MachineConfig of release {release}, but the cluster is at {desired}"))
@@ -242,7 +241,7 @@ fn of_config_node(node: &Object, config: &str, view: &View) -> Option<ObjectFind
 }
 
 fn of_pod(pod: &Object, view: &View) -> Option<ObjectFinding> {
-    let node = pod.text("/spec/nodeName");
+    let node = pod::node_name(pod);
     let is_known = node.is_empty() || view.get(&NODES, "", node).is_some();
     let has_nodes = view.list(&NODES).next().is_some();
     (has_nodes && !is_known)

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
-use windtunnel_core::{Object, condition, text_of};
+use windtunnel_core::{Object, cluster_version, condition, text_of};
 use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
 
 use super::rule::{ObjectFinding, Rule, Scene};
@@ -28,7 +28,7 @@ impl Rule for Combinations {
 
 /// Returns which parts of a status contradict each other.
 fn contradiction(version: &Object) -> Option<String> {
-    let newest = version.list("/status/history").first()?;
+    let newest = cluster_version::newest_entry(version)?;
     let is_partial = text_of(newest, "state") == "Partial";
     let progressing = condition::find_in_status(version, "Progressing");
     // With other capabilities or overrides, the operator also works towards a release that is Completed.

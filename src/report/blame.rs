@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 use regex::Regex;
-use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
+use windtunnel_core::resources::CLUSTER_OPERATORS;
 use windtunnel_core::text::visible;
 use windtunnel_core::{Object, View, condition};
 
@@ -75,7 +75,7 @@ fn case(blame: &str, failures: Option<&Vec<&ScenarioResult>>) -> TestCase {
 /// cluster-version operator; the ids of the scenario; and the update as a whole.
 fn blames(view: &View, result: &ScenarioResult) -> BTreeSet<String> {
     let mut found: BTreeSet<String> = result.ids.iter().cloned().chain([OVERALL.to_owned()]).collect();
-    let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version");
+    let cluster_version = view.cluster_version();
     let waited_for = cluster_version.map(|object| waited_for(view, object)).unwrap_or_default();
     if waited_for.is_empty() {
         found.insert(OPERATOR.to_owned());

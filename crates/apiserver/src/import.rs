@@ -70,7 +70,7 @@ impl ApiServer {
     /// Imports an established definition unchanged; creates any other definition.
     fn import_definition(&mut self, definition: Value, now: Time) -> Outcome<Option<ImportFinding>> {
         let conditions = definition["status"]["conditions"].as_array().map_or(&[][..], Vec::as_slice);
-        let established = condition::find(conditions, "Established").is_some_and(|is| is["status"] == "True");
+        let established = condition::is_true_in(conditions, "Established");
         let name = metadata::text(&definition, "name").to_owned();
         if established {
             let verdict = self.import_object(definition, now)?;

@@ -50,7 +50,7 @@ impl CertificateSigningController {
 /// Whether a request is approved, and has neither a certificate nor a failure.
 fn is_waiting(request: &Object) -> bool {
     let has = |kind: &str| {
-        let conditions = request.list("/status/conditions");
+        let conditions = request.conditions();
         conditions.iter().any(|condition| condition["type"] == kind && condition["status"] == "True")
     };
     has("Approved") && !has("Denied") && !has("Failed") && request.text("/status/certificate").is_empty()

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, after, parse_rfc3339};
 use windtunnel_core::resources::PODS;
 use windtunnel_core::rng::{Streams, fnv1a};
-use windtunnel_core::{Key, Object, Resource, View, condition};
+use windtunnel_core::{Key, Object, Resource, View, condition, pod};
 
 use crate::{ON_MACHINES, PROGRAM};
 
@@ -32,12 +32,12 @@ pub fn pods_of<'a>(view: &'a View, owner: &Object) -> impl Iterator<Item = &'a O
 
 /// Whether a pod has neither ended nor is terminating.
 pub fn is_active(pod: &Object) -> bool {
-    !matches!(pod.text("/status/phase"), "Succeeded" | "Failed") && !pod.is_terminating()
+    !pod::has_ended(pod) && !pod.is_terminating()
 }
 
 /// The time from which a ready pod counts as available; `None` if it is not ready.
 pub fn available_at(pod: &Object, min_ready_seconds: i64) -> Option<Time> {
-    let ready = condition::find_in_status(pod, "Ready").filter(|found| found["status"] == "True")?;
+    let ready = condition::find_with_status(pod, "Ready", "True")?;
     let since = ready["lastTransitionTime"].as_str().and_then(parse_rfc3339).unwrap_or(Time::MIN);
     Some(after(since, SignedDuration::from_secs(min_ready_seconds)))
 }

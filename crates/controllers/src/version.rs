@@ -1,7 +1,7 @@
 //! The Kubernetes version of controllers, and the table of what differs by it.
 
 use windtunnel_core::resources::{CLUSTER_OPERATORS, NODES};
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, cluster_operator};
 
 /// How a Deployment controller words the Event about a scaled ReplicaSet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,8 +118,7 @@ impl ControllerVersion {
 fn minor_reported(view: &View) -> Option<u32> {
     let operator = "kube-controller-manager";
     let object = view.get(&CLUSTER_OPERATORS, "", operator)?;
-    let version = object.list("/status/versions").iter().find(|version| version["name"] == operator)?;
-    version["version"].as_str()?.split('.').nth(1)?.parse().ok()
+    cluster_operator::version_of(object, operator)?.split('.').nth(1)?.parse().ok()
 }
 
 /// The newest minor version of the kubelets. None is newer than the control plane.

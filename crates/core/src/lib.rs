@@ -33,7 +33,7 @@ pub mod text;
 pub mod yaml;
 
 pub use objects::{
-    ByKey, Change, ChangeKind, Key, Object, Resource, View, condition, member, patch, pod, resources,
-    selector, text_of,
+    ByKey, Change, ChangeKind, Key, Object, Resource, View, cluster_operator, cluster_version, condition,
+    member, name_of, node, patch, pod, pool, resources, selector, text_of,
 };
 pub use requests::{Answer, DeleteOptions, Identity, Operation, Propagation, Rejection, Write};

@@ -44,7 +44,7 @@ use tokio::sync::watch;
 use windtunnel_core::clock::{Clock, Time};
 use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, NODES, SERVICE_ACCOUNTS};
-use windtunnel_core::{Change, Identity, Object, Operation, Rejection, Resource, View, Write};
+use windtunnel_core::{Change, Identity, Object, Operation, Rejection, Resource, View, Write, name_of};
 
 pub(crate) use self::link::Link;
 use self::link::{Observation, Wrote};
@@ -220,7 +220,7 @@ impl Remote {
     fn give_accounts(&mut self) {
         let Some(namespaces) = self.link.wire.get(&NAMESPACES.path("", "")).checked().ok() else { return };
         for namespace in namespaces["items"].as_array().into_iter().flatten() {
-            self.give_account(namespace["metadata"]["name"].as_str().unwrap_or_default());
+            self.give_account(name_of(namespace));
         }
     }
 

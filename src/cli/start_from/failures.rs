@@ -4,9 +4,9 @@
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_controllers::faults::{Fault, FaultKind};
-use windtunnel_core::Object;
 use windtunnel_core::condition::find;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
+use windtunnel_core::{Object, pool};
 use windtunnel_openshift::release::Release;
 
 use crate::plan::{Action, InjectedFault, Step};
@@ -43,7 +43,7 @@ pub(super) fn find_failures(objects: &[&Object], release: &Release) -> Failures 
 impl Failures {
     fn operator(&mut self, operator: &Object, release: &Release) {
         let found = OPERATORS.iter().find_map(|(kind, status, fault)| {
-            let condition = find(operator.list("/status/conditions"), kind)?;
+            let condition = find(operator.conditions(), kind)?;
             (condition["status"] == *status).then(|| fault_of(*fault, condition))
         });
         let Some(fault) = found else { return };
@@ -60,9 +60,8 @@ impl Failures {
 
     fn node(&mut self, node: &Object) {
         let annotation = |name| node.annotation(&format!("machineconfiguration.openshift.io/{name}"));
-        let ready = find(node.list("/status/conditions"), "Ready").filter(|ready| ready["status"] != "True");
-        let pressed =
-            find(node.list("/status/conditions"), "DiskPressure").filter(|found| found["status"] == "True");
+        let ready = find(node.conditions(), "Ready").filter(|ready| ready["status"] != "True");
+        let pressed = find(node.conditions(), "DiskPressure").filter(|found| found["status"] == "True");
         let fault = if annotation("state") == Some("Degraded") {
             let condition = json!({ "message": annotation("reason") });
             Some(fault_of(FaultKind::Degraded, &condition))
@@ -79,7 +78,7 @@ impl Failures {
         let name = pool.name();
         if !["master", "worker"].contains(&name) {
             self.notices.push(format!("not taken: pool {name}; its nodes join pool worker"));
-        } else if pool["spec"]["paused"] == true {
+        } else if pool::is_paused(pool) {
             let patch = json!({
                 "apiVersion": MACHINE_CONFIG_POOLS.api_version(),
                 "kind": MACHINE_CONFIG_POOLS.kind,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use windtunnel_controllers::registry::digest_of;
 use windtunnel_core::clock::{Time, parse_rfc3339};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, INFRASTRUCTURES, NODES};
-use windtunnel_core::{Object, Resource};
+use windtunnel_core::{Object, Resource, node};
 use windtunnel_openshift::release::Release;
 
 use super::dump::cluster::Dumped;
@@ -265,13 +265,13 @@ fn node(node: &Object) -> NodePlan {
     let annotation = |name| node.annotation(&format!("machineconfiguration.openshift.io/{name}"));
     // A node that is being updated is cordoned again when its update is repeated.
     let is_settled = annotation("currentConfig") == annotation("desiredConfig");
-    let taints = node.list("/spec/taints").iter();
-    let taints = taints
+    let taints = node::taints(node)
+        .iter()
         .filter(|taint| taint["key"].as_str().is_some_and(|key| !key.starts_with("node.kubernetes.io/")));
     NodePlan {
         labels: labels.collect(),
         taints: taints.cloned().collect(),
-        is_unschedulable: node["spec"]["unschedulable"] == true && is_settled,
+        is_unschedulable: node::is_unschedulable(node) && is_settled,
         ..NodePlan::new(node.name().to_owned(), is("master") || is("control-plane"))
     }
 }
@@ -291,8 +291,7 @@ fn texts(list: &[Value]) -> Vec<String> {
 /// Returns the time of the dump, which is at least the latest time in its objects.
 pub(super) fn moment<'a>(objects: impl Iterator<Item = &'a Object>) -> Time {
     let fields = ["lastTransitionTime", "startedTime", "completionTime"];
-    let entries = objects
-        .flat_map(|object| object.list("/status/conditions").iter().chain(object.list("/status/history")));
+    let entries = objects.flat_map(|object| object.conditions().iter().chain(object.list("/status/history")));
     let times = entries.flat_map(|entry| fields.map(|field| entry[field].as_str().and_then(parse_rfc3339)));
     times.flatten().max().unwrap_or(Time::UNIX_EPOCH)
 }

@@ -2,7 +2,6 @@
 
 use semver::Version;
 use serde_json::Value;
-use windtunnel_core::resources::CLUSTER_VERSIONS;
 
 use crate::engine::error::SessionError;
 use crate::engine::runtime::Simulation;
@@ -20,7 +19,7 @@ impl Simulation {
     pub(in crate::engine) fn excuse_downgrade(&self, error: SessionError) -> SessionError {
         let Some(why) = &self.api_server.mismatch else { return error };
         let is_outcome = matches!(error, SessionError::ExpectationFailed(_) | SessionError::Refused { .. });
-        let cluster_version = self.view.get(&CLUSTER_VERSIONS, "", "version");
+        let cluster_version = self.view.cluster_version();
         if is_outcome && cluster_version.is_some_and(|object| is_downgrade(&object.to_value())) {
             return SessionError::Unsupported(format!("{why}; the step failed: {error}"));
         }

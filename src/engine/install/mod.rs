@@ -14,7 +14,7 @@ use windtunnel_controllers::registry::{Image, digest_of};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{self, CUSTOM_RESOURCE_DEFINITIONS};
-use windtunnel_core::{Resource, Write};
+use windtunnel_core::{Resource, Write, name_of};
 use windtunnel_openshift::cvo::{self, InstalledPayload, Surroundings};
 use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::release::{Architecture, OperatorFacts, Release};
@@ -193,7 +193,7 @@ fn is_custom(object: &Value) -> bool {
 /// Whether an object exists before the cluster-version operator installs the rest: the operator itself, and
 /// the CRDs that it cannot work without.
 fn is_bootstrapped(object: &Value) -> bool {
-    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    let name = name_of(object);
     match object["kind"].as_str() {
         Some("CustomResourceDefinition") => {
             name.ends_with(".config.openshift.io") || name.ends_with(".monitoring.coreos.com")

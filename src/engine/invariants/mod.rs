@@ -11,7 +11,7 @@ use serde_json::Value;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::text::clock_time;
-use windtunnel_core::{Change, Object, View, condition};
+use windtunnel_core::{Change, Object, View, cluster_version, condition};
 use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
 
 use self::node_order::Phases;
@@ -134,7 +134,7 @@ fn refusal_changes_more(before: &Object, after: &Object) -> Option<String> {
 
 /// Whether the condition Progressing is about the desired release.
 fn progresses_with_desired(object: &Object) -> bool {
-    let version = object.text("/status/desired/version");
+    let version = cluster_version::desired_version(object);
     let message = status_and_message(object, "Progressing").1;
     message.split([' ', ':']).any(|word| !word.is_empty() && word == version)
 }

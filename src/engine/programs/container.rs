@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use windtunnel_core::{Identity, Object};
+use windtunnel_core::{Identity, Object, pod};
 use windtunnel_openshift::environment;
 use windtunnel_openshift::release::version_in;
 
@@ -95,7 +95,7 @@ fn placeholders(cluster: &Simulation, pod: &Object, image: &str, text: &str) -> 
     text.replace("{image}", image)
         .replace("{release-image}", image)
         .replace("{version}", &version)
-        .replace("{node}", pod.text("/spec/nodeName"))
+        .replace("{node}", pod::node_name(pod))
         .replace("{namespace}", pod.namespace())
         .replace("{pod}", pod.name())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use windtunnel_core::resources::{CONFIG_MAPS, SECRETS};
-use windtunnel_core::{Object, Resource, View};
+use windtunnel_core::{Object, Resource, View, pod};
 
 use super::variables::{entries, field};
 
@@ -54,7 +54,7 @@ impl Volumes {
             let name = volume["name"].as_str().unwrap_or_default();
             self.shared.insert(path.to_owned(), format!("pods/{}/{name}", pod.uid()));
         } else if let Some(folder) = volume["hostPath"]["path"].as_str() {
-            let node = pod.text("/spec/nodeName");
+            let node = pod::node_name(pod);
             self.shared.insert(path.to_owned(), format!("nodes/{node}/{}", folder.trim_matches('/')));
         } else if volume["projected"].is_object() {
             for source in volume["projected"]["sources"].as_array().into_iter().flatten() {

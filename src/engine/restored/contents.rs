@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use windtunnel_core::pod::MIRROR;
-use windtunnel_core::{Key, Object, View, condition, text_of};
+use windtunnel_core::{Key, Object, View, condition, pod, text_of};
 
 use super::volatile::{Cleaner, Volatile};
 
@@ -41,7 +41,7 @@ impl Contents {
             return;
         }
         if is_pod && object.annotation(MIRROR).is_none() {
-            if !is_over(object) {
+            if !pod::has_ended(object) {
                 let name = if prefix.is_empty() { key.name.clone() } else { format!("{prefix}*") };
                 self.count_pod(Key { name, ..key }, object);
             }
@@ -91,9 +91,4 @@ impl Content {
 pub(in crate::engine) fn object_name(kind: &str, key: &Key) -> String {
     let Key { namespace, name, .. } = key;
     if namespace.is_empty() { format!("{kind}/{name}") } else { format!("{kind}/{namespace}/{name}") }
-}
-
-/// Whether a pod has ended. Completed pods stay until they are collected.
-fn is_over(pod: &Object) -> bool {
-    matches!(pod.text("/status/phase"), "Succeeded" | "Failed")
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::text::did_you_mean;
-use windtunnel_core::{Change, ChangeKind, View, text_of};
+use windtunnel_core::{Change, ChangeKind, View, cluster_version, text_of};
 
 use super::contents::Contents;
 use super::volatile::{BETWEEN_RUNS, ROLLOUTS};
@@ -147,7 +147,7 @@ impl Observer for KnownStates {
 
 /// The newest entry of the history of ClusterVersion.
 fn newest(view: &View) -> Option<&Value> {
-    view.get(&CLUSTER_VERSIONS, "", "version").map(|version| version.list("/status/history"))?.first()
+    cluster_version::newest_entry(view.cluster_version()?)
 }
 
 /// The entry of the installed release; `None` while an update is in progress.
@@ -162,7 +162,7 @@ pub(super) fn completed_version(view: &View) -> &str {
 
 /// The last request of an update.
 fn requested(view: &View) -> Option<&Value> {
-    view.get(&CLUSTER_VERSIONS, "", "version")?.pointer("/spec/desiredUpdate")
+    view.cluster_version()?.pointer("/spec/desiredUpdate")
 }
 
 /// Whether a request is for another release than that of an entry of the history.

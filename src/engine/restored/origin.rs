@@ -2,7 +2,7 @@
 
 use semver::Version;
 use serde_json::Value;
-use windtunnel_core::resources::{CLUSTER_VERSIONS, FEATURE_GATES};
+use windtunnel_core::resources::FEATURE_GATES;
 use windtunnel_core::{View, text_of};
 use windtunnel_openshift::cvo::InstalledPayload;
 use windtunnel_openshift::environment::Environment;
@@ -33,7 +33,7 @@ pub(super) fn find_origins(leftovers: &mut [Leftover], view: &View, environment:
 
 /// The payloads of the releases in the history, the current one first.
 fn payloads<'e>(view: &View, environment: &'e Environment) -> Vec<(Version, InstalledPayload<'e>)> {
-    let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") else { return Vec::new() };
+    let Some(cluster_version) = view.cluster_version() else { return Vec::new() };
     let feature_gate = view.get(&FEATURE_GATES, "", "cluster");
     let feature_set = feature_gate.map(|gate| gate.text("/spec/featureSet")).unwrap_or_default();
     let history = cluster_version.list("/status/history").iter();

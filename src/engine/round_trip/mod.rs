@@ -6,8 +6,8 @@ mod stay;
 use jiff::SignedDuration;
 use semver::Version;
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
-use windtunnel_core::{condition, text_of};
+use windtunnel_core::resources::CLUSTER_OPERATORS;
+use windtunnel_core::{cluster_version, condition, text_of};
 
 use super::error::SessionError;
 use super::restored::{Leftover, State, leftovers};
@@ -106,13 +106,13 @@ fn is_calm(simulation: &Simulation) -> bool {
 
 /// The release that ClusterVersion has as its target.
 fn target(simulation: &Simulation) -> String {
-    let version = simulation.view.get(&CLUSTER_VERSIONS, "", "version");
-    version.map(|version| version.text("/status/desired/version").to_owned()).unwrap_or_default()
+    let version = simulation.view.cluster_version();
+    version.map(|version| cluster_version::desired_version(version).to_owned()).unwrap_or_default()
 }
 
 /// The releases in the history, oldest first.
 fn releases(simulation: &Simulation) -> Vec<String> {
-    let version = simulation.view.get(&CLUSTER_VERSIONS, "", "version");
+    let version = simulation.view.cluster_version();
     let history = version.map(|version| version.list("/status/history")).unwrap_or_default();
     history.iter().rev().map(|entry| text_of(entry, "version").to_owned()).collect()
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windtunnel_controllers::PayloadWorkloads;
-use windtunnel_core::Key;
 use windtunnel_core::clock::Time;
 use windtunnel_core::log::{Severity, klog};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, PODS};
+use windtunnel_core::{Key, Object};
 use windtunnel_openshift::environment::Environment;
 
 use super::logs::IsRecorded;
@@ -32,10 +32,9 @@ impl Observer for OperatorLogs {
             && write.by.starts_with("operator/");
         let Some(after) = write.after.as_ref().filter(|_| is_logged) else { return };
         let Some((pod, container)) = self.operator_log(&write.key.name) else { return };
-        let before =
-            write.before.as_ref().map(|before| before.list("/status/conditions")).unwrap_or_default();
+        let before = write.before.as_ref().map(Object::conditions).unwrap_or_default();
         let changed: Vec<&Value> =
-            after.list("/status/conditions").iter().filter(|condition| !before.contains(condition)).collect();
+            after.conditions().iter().filter(|condition| !before.contains(condition)).collect();
         if changed.is_empty() {
             return;
         }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use windtunnel_controllers::Actor;
 use windtunnel_core::clock::{Time, VirtualClock, after};
-use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::rng::Streams;
 use windtunnel_openshift::environment::{Environment, is_named};
 use windtunnel_openshift::release::Release;
@@ -112,7 +111,7 @@ impl Session {
         simulation.api_server.is_pinned = components.stays_at_version;
         simulation.api_server.minor = components.stays_at_version.then_some(server_minor);
         simulation.take_changes();
-        let is_installed = simulation.view.get(&CLUSTER_VERSIONS, "", "version").is_some();
+        let is_installed = simulation.view.cluster_version().is_some();
         if components.need_openshift() && !is_installed {
             Self::install_objects(&mut simulation, &plan, &install::payload(&plan), installed_at)?;
         }

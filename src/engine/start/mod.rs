@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Clock as _, Time, VirtualClock, after};
-use windtunnel_core::resources::{CLUSTER_VERSIONS, SECRETS};
+use windtunnel_core::resources::SECRETS;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Operation, View, Write};
 use windtunnel_openshift::cvo::InstalledPayload;
@@ -322,7 +322,7 @@ impl Session {
         start: Time,
     ) -> Result<(), SessionError> {
         Self::install_all(simulation, install::first_writes(plan, installed, start))?;
-        let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").cloned();
+        let cluster_version = simulation.view.cluster_version().cloned();
         let cluster_version = cluster_version.ok_or(SessionError::Ended)?;
         let mut rest = install::writes(plan, installed, &cluster_version, start);
         // The cluster's own DaemonSet controller would run the machines' programs in pods as well.

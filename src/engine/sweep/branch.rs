@@ -4,7 +4,6 @@ use jiff::SignedDuration;
 use semver::Version;
 use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::resources::CLUSTER_VERSIONS;
 
 use super::moments::Moment;
 use super::verdict::{Judge, NodeStates, RejectedWrite, Verdict, node_states};
@@ -99,7 +98,7 @@ impl Snapshot {
         let (mut verdict, end) = session.go(terms, &mut |_| {});
         let took = end.duration_since(copy.at());
         let nodes_after = node_states(session.view());
-        let version = session.view().get(&CLUSTER_VERSIONS, "", "version");
+        let version = session.view().cluster_version();
         let generation = version.map_or(0, Object::generation);
         let is_back = terms.goes_back && verdict == Verdict::Safe;
         let Simulation { observers, view, environment, .. } = &session.simulation;

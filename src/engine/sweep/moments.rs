@@ -5,7 +5,6 @@ use semver::Version;
 use serde_json::Value;
 use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::resources::CLUSTER_VERSIONS;
 
 use super::routine::is_routine;
 use crate::engine::runtime::Simulation;
@@ -86,7 +85,7 @@ impl Finder {
 
     /// Whether an update was requested that leads elsewhere.
     fn is_updating(&self, simulation: &Simulation) -> bool {
-        let version = simulation.view.get(&CLUSTER_VERSIONS, "", "version");
+        let version = simulation.view.cluster_version();
         let update = version.and_then(|version| version.pointer("/spec/desiredUpdate"));
         let target = self.target.as_ref().map(ToString::to_string).unwrap_or_default();
         update.is_some_and(|update| !update.is_null() && update["version"] != *target)

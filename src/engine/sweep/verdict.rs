@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use semver::Version;
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
-use windtunnel_core::{Key, Object, View, condition, text_of};
+use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
+use windtunnel_core::{Key, Object, View, cluster_version, condition, pool, text_of};
 use windtunnel_openshift::mco::annotations;
 
 use super::moments::one_line;
@@ -150,9 +150,9 @@ impl Judge {
     /// Whether ClusterVersion reports the target as completed, and the machines have followed.
     pub(super) fn has_arrived(&self, simulation: &Simulation) -> bool {
         let view = &simulation.view;
-        let Some(version) = view.get(&CLUSTER_VERSIONS, "", "version") else { return false };
+        let Some(version) = view.cluster_version() else { return false };
         let target = self.target.to_string();
-        let newest = version.list("/status/history").first();
+        let newest = cluster_version::newest_entry(version);
         let is_completed = newest.is_some_and(|newest| {
             text_of(newest, "version") == target && text_of(newest, "state") == "Completed"
         });
@@ -165,9 +165,9 @@ impl Judge {
 
 /// Whether a pool has its configuration on all machines, or may not roll it out.
 fn is_settled(pool: &Object) -> bool {
-    let is_paused = pool.pointer("/spec/paused").is_some_and(|paused| *paused == true);
-    let (wanted, current) = (pool.text("/spec/configuration/name"), pool.text("/status/configuration/name"));
-    is_paused || (wanted == current && condition::is_true(pool, "Updated"))
+    let is_updated =
+        pool::desired_config(pool) == pool::current_config(pool) && condition::is_true(pool, "Updated");
+    is_updated || pool::is_paused(pool)
 }
 
 /// Returns the writes that the API server rejects for good in a record, and has rejected again within the last hour: the

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use windtunnel_core::pool::is_paused;
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES, POD_DISRUPTION_BUDGETS, PODS,
 };
 use windtunnel_core::selector::selector_matches;
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, pod};
 use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
 
 use crate::engine::sweep::{RejectedWrite, trapped_writes};
@@ -135,7 +136,7 @@ impl Blocked {
 pub(super) fn find(record: &Record, view: &View) -> Vec<Excuse> {
     let trapped = trapped_writes(record);
     let trapped = trapped.iter().map(|rejected| Excuse::Trapped(Trap::of(rejected, record, view)));
-    let paused = view.list(&MACHINE_CONFIG_POOLS).filter(|pool| pool["spec"]["paused"] == true);
+    let paused = view.list(&MACHINE_CONFIG_POOLS).filter(|pool| is_paused(pool));
     let paused = paused.map(|pool| Excuse::Paused(pool.name().to_owned()));
     let blocking = view.list(&POD_DISRUPTION_BUDGETS).filter(|budget| {
         let is_own = !budget.namespace().starts_with("openshift-");
@@ -150,7 +151,7 @@ fn nodes_of<'v>(budget: &'v Object, view: &'v View) -> impl Iterator<Item = &'v 
     let selector = &budget["spec"]["selector"];
     view.list_in(&PODS, budget.namespace())
         .filter(|pod| selector_matches(selector, &pod["metadata"]["labels"]))
-        .filter_map(|pod| view.get(&NODES, "", pod.text("/spec/nodeName")))
+        .filter_map(|pod| view.get(&NODES, "", pod::node_name(pod)))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{Condition, find};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::yaml::{quoted, scalar};
-use windtunnel_core::{Key, Object};
+use windtunnel_core::{Key, Object, pool};
 
 use super::flow;
 use super::omissions::is_request;
@@ -126,7 +126,7 @@ pub(super) fn events(record: &Record) -> Events<'_> {
             what.extend(requested(write, after, record));
             what.extend(condition_changes(write, after));
         } else if write.key.is_kind(&MACHINE_CONFIG_POOLS) {
-            let paused = |object: &Object| object["spec"]["paused"] == true;
+            let paused = |object: &Object| pool::is_paused(object);
             let before = write.before.as_ref().is_some_and(paused);
             if before != paused(after) {
                 what.push(What::Paused(write.key.name.clone(), paused(after)));
@@ -182,7 +182,7 @@ fn failure(object: &Object) -> Option<Failure> {
         let text = |key| object.annotation(key).unwrap_or_default().to_owned();
         return Some(Failure { kind: kind.to_owned(), reason: text(REASON), message: text(MESSAGE) });
     }
-    let conditions = object.list("/status/conditions");
+    let conditions = object.conditions();
     let reported = |condition_type: &str, status: &str, kind: &str| {
         let condition = find(conditions, condition_type).filter(|condition| condition["status"] == status)?;
         let Condition { reason, message, .. } = Condition::from_value(condition);
@@ -221,7 +221,7 @@ fn requested(write: &WriteEvent, after: &Object, record: &Record) -> Option<What
 /// Returns the version of an image according to the history at the end of the record.
 fn version_of(image: &str, record: &Record) -> Option<String> {
     let view = record.view_at(record.end());
-    let version = view.get(&CLUSTER_VERSIONS, "", "version")?;
+    let version = view.cluster_version()?;
     let mut history = version.list("/status/history").iter();
     let found = history.find(|entry| entry["image"] == image)?;
     found["version"].as_str().filter(|version| !version.is_empty()).map(str::to_owned)
@@ -230,8 +230,8 @@ fn version_of(image: &str, record: &Record) -> Option<String> {
 /// Returns the changed conditions that are worth an expectation.
 fn condition_changes(write: &WriteEvent, after: &Object) -> Option<What> {
     let nothing: &[Value] = &[];
-    let before = write.before.as_ref().map_or(nothing, |before| before.list("/status/conditions"));
-    let after = after.list("/status/conditions");
+    let before = write.before.as_ref().map_or(nothing, Object::conditions);
+    let after = after.conditions();
     let status = |conditions: &[Value], kind: &str| {
         find(conditions, kind).and_then(|condition| condition["status"].as_str().map(str::to_owned))
     };

@@ -12,10 +12,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use jiff::SignedDuration;
-use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::{CLUSTER_VERSIONS, FEATURE_GATES, NODES};
+use windtunnel_core::resources::{FEATURE_GATES, NODES};
 use windtunnel_core::yaml::{quoted, scalar};
+use windtunnel_core::{Object, cluster_version};
 
 use crate::record::Record;
 use events::{DraftEvent, Events, events};
@@ -35,14 +35,11 @@ const NOTHING: SignedDuration = SignedDuration::from_mins(10);
 pub fn draft(record: &Record) -> Result<String, String> {
     let start = record.header.epoch;
     let view = record.view_at(start);
-    let version = view.get(&CLUSTER_VERSIONS, "", "version");
+    let version = view.cluster_version();
     let version =
         version.ok_or("expected ClusterVersion `version` at the start of the record, found none")?;
-    let mut history = version.list("/status/history").iter();
-    let completed = history.find(|entry| entry["state"] == "Completed");
-    let completed = completed.and_then(|entry| entry["version"].as_str());
-    let completed =
-        completed.ok_or("expected a completed update in the history at the start of the record")?;
+    let completed = cluster_version::completed_version(version)
+        .ok_or("expected a completed update in the history at the start of the record")?;
     let Events { drafted: events, omitted } = events(record);
     let mut text = format!(
         "# Drafted from a record: requests and failures became steps, reports of the cluster became expectations.\n\
@@ -111,7 +108,7 @@ fn timeline(start: Time, events: &[DraftEvent], version: &Object) -> String {
         now = event.at;
     }
     if events.iter().all(|event| event.expected().is_none()) {
-        let progressing = windtunnel_core::condition::find(version.list("/status/conditions"), "Progressing");
+        let progressing = windtunnel_core::condition::find(version.conditions(), "Progressing");
         let status = progressing.and_then(|condition| condition["status"].as_str()).unwrap_or("False");
         let _ = write!(
             text,

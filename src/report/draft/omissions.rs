@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::text::{clock_time, one_line};
 use windtunnel_core::yaml::comment;
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, node};
 
 use crate::record::{ADMINISTRATOR, Entry, Event, Record, WriteEvent};
 
@@ -88,8 +88,7 @@ fn is_custom(label: &str) -> bool {
 
 fn taints(start: &View) -> impl Iterator<Item = String> {
     by_node(start, |node| {
-        let custom =
-            node.list("/spec/taints").iter().filter(|taint| taint["key"].as_str().is_some_and(is_custom));
+        let custom = node::taints(node).iter().filter(|taint| taint["key"].as_str().is_some_and(is_custom));
         custom
             .map(|taint| {
                 let text = |field: &str| taint[field].as_str().unwrap_or_default();

@@ -7,7 +7,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, MACHINE_CONFIG_POOLS, NODES, PODS,
 };
-use windtunnel_core::{Key, Object, View, pod};
+use windtunnel_core::{Key, Object, View, cluster_version, pod};
 use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE};
 use windtunnel_update_status::status::nodes;
 
@@ -68,7 +68,7 @@ impl Follower<'_> {
     fn begin(&mut self) {
         self.lanes.lane(Group::Scenario, STEPS);
         let view = self.view.clone();
-        if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
+        if let Some(cluster_version) = view.cluster_version() {
             self.show_all(0, states::of_cluster_version(cluster_version), None);
         }
         for (key, object) in view.objects() {
@@ -290,8 +290,8 @@ impl Follower<'_> {
     }
 
     fn desired(&self) -> String {
-        let cluster_version = self.view.get(&CLUSTER_VERSIONS, "", "version");
-        cluster_version.map_or("", |object| object.text("/status/desired/version")).to_owned()
+        let cluster_version = self.view.cluster_version();
+        cluster_version.map_or("", |object| cluster_version::desired_version(object)).to_owned()
     }
 
     fn show_nodes(&mut self, at: i64, event: Option<usize>) {

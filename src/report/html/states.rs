@@ -3,7 +3,7 @@
 use serde_json::Value;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::text::truncate;
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, cluster_operator, cluster_version, pool};
 use windtunnel_update_status::assessment::node::phase::Phase;
 use windtunnel_update_status::insight::published;
 use windtunnel_update_status::status::nodes::{self, NodeAssessment};
@@ -20,14 +20,14 @@ pub(super) const HISTORY: &str = "history";
 /// Returns the newest entry of the history, and a state for each condition.
 pub(super) fn of_cluster_version(object: &Object) -> Vec<(Place, State)> {
     let mut found = Vec::new();
-    if let Some(newest) = object.list("/status/history").first() {
+    if let Some(newest) = cluster_version::newest_entry(object) {
         let text = |field: &str| newest[field].as_str().unwrap_or_default();
         let tone = if text("state") == "Completed" { Tone::Good } else { Tone::Busy };
         let version = if text("version").is_empty() { text("image") } else { text("version") };
         let state = State::new(tone, format!("{version} {}", text("state")), text("acceptedRisks"));
         found.push(((Group::ClusterVersion, HISTORY.to_owned()), state));
     }
-    for value in object.list("/status/conditions") {
+    for value in object.conditions() {
         let Condition { kind, status, reason, message } = Condition::from_value(value);
         let label = format!("{status} {reason}");
         let state = State::new(tone(&kind, &status), label.trim_end(), message);
@@ -50,11 +50,8 @@ fn tone(kind: &str, status: &str) -> Tone {
 
 /// Returns the state of an operator, from its three conditions and whether it reports the desired version.
 pub(super) fn of_operator(object: &Object, desired: &str) -> State {
-    let is = |kind: &str, status: &str| {
-        condition::find_in_status(object, kind).is_some_and(|c| c["status"] == status)
-    };
-    let own = object.list("/status/versions").iter().find(|entry| entry["name"] == "operator");
-    let version = own.and_then(|entry| entry["version"].as_str()).unwrap_or_default();
+    let is = |kind: &str, status: &str| condition::has_status(object, kind, status);
+    let version = cluster_operator::version_of(object, "operator").unwrap_or_default();
     let problem = |&(kind, _, wrong): &(&str, Tone, &str)| {
         let found = condition::find_in_status(object, kind)
             .map(Condition::from_value)
@@ -86,7 +83,7 @@ pub(super) fn of_pool(object: &Object) -> State {
     let is = |kind: &str| condition::is_true(object, kind);
     let (tone, word, about) = if is("Degraded") {
         (Tone::Warn, "Degraded", "Degraded")
-    } else if object["spec"]["paused"] == true {
+    } else if pool::is_paused(object) {
         (Tone::Wait, "Paused", "Updating")
     } else if is("Updating") {
         (Tone::Busy, "Updating", "Updating")

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use windtunnel_core::Resource;
 use windtunnel_core::clock::Time;
 use windtunnel_core::requests::faults::{
     ErrorFault, FaultEffect, Hits, KillMoment, LostAnswer, RandomFaultKind, RequestAttributes, RequestFault,
     RequestFilter,
 };
+use windtunnel_core::{Resource, name_of};
 
 use super::{Faults, Incident};
 use crate::call::verb;
@@ -198,9 +198,7 @@ fn is_conditional(request: &Request<'_>, kind: &str) -> bool {
 /// The name of the object in the path, or of the object to create.
 fn name<'a>(request: &'a Request<'_>, kind: &Kind, path: &'a ResourcePath<'_>) -> Cow<'a, str> {
     match &request.body {
-        Body::Value(object) if path.name.is_empty() => {
-            Cow::Borrowed(object["metadata"]["name"].as_str().unwrap_or_default())
-        }
+        Body::Value(object) if path.name.is_empty() => Cow::Borrowed(name_of(object)),
         Body::Bytes(text) if path.name.is_empty() => {
             let of_object = |object: &Value| object["metadata"]["name"].as_str().map(str::to_owned);
             let name = body::peek(text, &request.content_type, &kind.resource.kind, of_object);

@@ -1,6 +1,7 @@
 //! Chooses the container of a pod for log and connect requests.
 
 use serde_json::Value;
+use windtunnel_core::pod;
 use windtunnel_core::resources::NODES;
 
 use crate::call::Call;
@@ -45,7 +46,7 @@ impl ApiServer {
     /// # Errors
     /// 404. Like that of the real server, it calls the node a pod.
     pub(super) fn check_node(&self, call: &Call<'_>, pod: &Value) -> Outcome<()> {
-        let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
+        let node = pod::node_name(pod);
         match self.object(&NODES, "", node) {
             Some(_) => Ok(()),
             None => Err(BoxedRejection::not_found(&call.kind.resource, node)),
@@ -55,5 +56,5 @@ impl ApiServer {
 
 /// Whether a pod is bound to a node, whose kubelet could run its containers.
 pub(super) fn has_node(pod: &Value) -> bool {
-    pod["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty())
+    !pod::node_name(pod).is_empty()
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use windtunnel_core::Resource;
 use windtunnel_core::clock::{Time, rfc3339};
+use windtunnel_core::{Resource, pod};
 
 use super::binding::set_condition;
 use super::success;
@@ -111,8 +111,7 @@ impl ApiServer {
 
 /// Whether a pod may be evicted without a budget, because it is not running or already terminating.
 fn needs_no_budget(pod: &Value) -> bool {
-    let phase = pod["status"]["phase"].as_str().unwrap_or_default();
-    matches!(phase, "Succeeded" | "Failed" | "Pending") || metadata::is_terminating(pod)
+    pod::has_ended(pod) || pod::phase(pod) == "Pending" || metadata::is_terminating(pod)
 }
 
 /// Whether a budget covers a pod. An empty selector covers every pod, a missing selector covers none.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use windtunnel_core::Key;
 use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
+use windtunnel_core::{Key, pod};
 
 use crate::admission::{Attributes, Operation};
 use crate::call::Call;
@@ -331,10 +331,9 @@ impl Grace {
             let pending = object["metadata"]["deletionGracePeriodSeconds"].as_i64().map(at_least_one);
             return Self::again(object, pending.unwrap_or(0), asked, now);
         }
-        let scheduled = object["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
-        let ended = matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+        let runs = !pod::node_name(object).is_empty() && !pod::has_ended(object);
         let own = object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
-        let seconds = if scheduled && !ended { at_least_one(asked.unwrap_or(own)) } else { 0 };
+        let seconds = if runs { at_least_one(asked.unwrap_or(own)) } else { 0 };
         Self::Until(after(now, seconds), seconds)
     }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::{ChangeKind, Identity, Key, Object, View, Write};
+use windtunnel_core::{ChangeKind, Identity, Key, Object, View, Write, pod};
 
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
@@ -47,7 +47,7 @@ impl PodGarbageCollector {
     }
 
     fn schedule_if_node_missing(&mut self, pod: &Object, input: &Input<'_>) {
-        let node = pod.text("/spec/nodeName");
+        let node = pod::node_name(pod);
         if !node.is_empty() && input.view.get(&NODES, "", node).is_none() {
             self.queue.add_at(NODES.key("", node), look_at(input.now));
         }
@@ -95,13 +95,13 @@ fn collect(node: &Key, view: &View, now: Time) -> Vec<Write> {
     if view.get_key(node).is_some() {
         return Vec::new();
     }
-    let bound = |pod: &&Object| pod.text("/spec/nodeName") == node.name;
+    let bound = |pod: &&Object| pod::node_name(pod) == node.name;
     let mut writes = Vec::new();
     for pod in view.list(&PODS).filter(bound) {
         crate::marks::POD_OF_GONE_NODE.reach();
         let (namespace, name) = (pod.namespace(), pod.name());
-        if !matches!(pod.text("/status/phase"), "Succeeded" | "Failed") {
-            let mut conditions = pod.list("/status/conditions").to_vec();
+        if !pod::has_ended(pod) {
+            let mut conditions = pod.conditions().to_vec();
             let message = "PodGC: node no longer exists";
             condition::set(
                 &mut conditions,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS};
-use windtunnel_core::{ChangeKind, Identity, Key, Object, Resource, View, Write, text_of};
+use windtunnel_core::{ChangeKind, Identity, Key, Object, Resource, View, Write, pod, text_of};
 
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
@@ -73,7 +73,7 @@ impl VolumeProtectionController {
         let resource = self.protected.resource();
         if !std::mem::replace(&mut self.started, true) {
             for object in input.view.list(&resource) {
-                self.queue.add(resource.key(object.namespace(), object.name()));
+                self.queue.add(resource.key_of(object));
             }
         }
         for change in input.changes {
@@ -95,7 +95,7 @@ impl VolumeProtectionController {
 /// A claim of an ephemeral volume may go together with a pod that the kubelet has ended.
 fn uses_claim(pod: &Object, claim: &str) -> bool {
     let is_over = pod.is_terminating() && pod.number("/metadata/deletionGracePeriodSeconds") == Some(0);
-    !pod.text("/spec/nodeName").is_empty()
+    !pod::node_name(pod).is_empty()
         && pod.list("/spec/volumes").iter().any(|volume| {
             let ephemeral = || format!("{}-{}", pod.name(), text_of(volume, "name"));
             volume["persistentVolumeClaim"]["claimName"] == *claim

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{ENDPOINTS, PODS, SERVICES};
-use windtunnel_core::{Identity, Key, Object, View, Write};
+use windtunnel_core::{Identity, Key, Object, View, Write, pod};
 
 use super::notice;
 use super::serving::{Server, TRIGGER, by_ports, is_managed, metadata, publishes_unready, servers};
@@ -126,7 +126,7 @@ fn named(port: &Value) -> Value {
 fn address(server: &Server<'_>, service: &Object) -> Value {
     let pod = server.pod;
     let mut address = json!({
-        "ip": pod.text("/status/podIP"), "nodeName": pod.text("/spec/nodeName"), "targetRef": server.target(),
+        "ip": pod.text("/status/podIP"), "nodeName": pod::node_name(pod), "targetRef": server.target(),
     });
     if let Some(name) = server.hostname(service) {
         address["hostname"] = json!(name);

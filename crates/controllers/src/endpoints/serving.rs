@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::resources::PODS;
-use windtunnel_core::{Object, View, condition};
+use windtunnel_core::{Object, View, condition, pod};
 
 /// The annotation with the time of the change that caused the addresses.
 pub(super) const TRIGGER: &str = "endpoints.kubernetes.io/last-change-trigger-time";
@@ -56,9 +56,8 @@ pub(super) fn publishes_unready(service: &Object) -> bool {
 
 /// The pods of a Service that have an address and have not ended, in order of name.
 pub(super) fn servers<'v>(service: &Object, view: &'v View) -> Vec<Server<'v>> {
-    let has_ended = |pod: &Object| matches!(pod.text("/status/phase"), "Succeeded" | "Failed");
     let pods = view.list_in(&PODS, service.namespace()).filter(|pod| selects(service, pod));
-    let reachable = pods.filter(|pod| !pod.text("/status/podIP").is_empty() && !has_ended(pod));
+    let reachable = pods.filter(|pod| !pod.text("/status/podIP").is_empty() && !pod::has_ended(pod));
     reachable.map(|pod| Server { pod, ports: ports(service, pod) }).collect()
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{ENDPOINT_SLICES, NODES, PODS, SERVICES};
-use windtunnel_core::{Identity, Key, Object, View, Write};
+use windtunnel_core::{Identity, Key, Object, View, Write, pod};
 
 use super::notice;
 use super::serving::{Server, by_ports, is_managed, metadata, publishes_unready, servers};
@@ -182,7 +182,7 @@ fn endpoint(server: &Server<'_>, service: &Object, view: &View) -> Value {
         "conditions": { "ready": ready, "serving": serving, "terminating": terminating },
         "targetRef": server.target(),
     });
-    let node = pod.text("/spec/nodeName");
+    let node = pod::node_name(pod);
     let zone = view.get(&NODES, "", node).and_then(|node| node.label("topology.kubernetes.io/zone"));
     let fields = [("hostname", server.hostname(service)), ("nodeName", Some(node)), ("zone", zone)];
     for (field, text) in fields {

@@ -67,7 +67,7 @@ impl StaticPods {
     /// Handles the deletion of a pod from the API. Returns whether it was the current mirror of a static pod,
     /// which keeps running; then the next mirror gets the same status.
     pub(super) fn survives_deletion(&mut self, gone: &Object) -> bool {
-        let key = PODS.key(gone.namespace(), gone.name());
+        let key = PODS.key_of(gone);
         let Some(running) = self.by_mirror.get_mut(&key) else { return false };
         let is_mirrored = gone.annotation(MIRROR) == Some(&running.hash);
         if is_mirrored && !gone["status"]["startTime"].is_null() {

@@ -30,6 +30,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use windtunnel_core::pod::node_name;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, resources};
 
@@ -110,7 +111,7 @@ impl Kubelet {
     /// Finds the kubelet's pods, and the images of the node in their statuses.
     fn adopt(&mut self, view: &View) {
         self.started = true;
-        let mine = |pod: &&Object| pod.text("/spec/nodeName") == self.node;
+        let mine = |pod: &&Object| node_name(pod) == self.node;
         for pod in view.list(&resources::PODS).filter(mine) {
             let statuses = ["/status/initContainerStatuses", "/status/containerStatuses"];
             let images =
@@ -154,7 +155,7 @@ impl Kubelet {
         for change in input.changes.iter().filter(|change| change.key.is_kind(&resources::PODS)) {
             if change.kind == ChangeKind::Deleted {
                 self.notice_end(&change.object, step);
-            } else if change.object.text("/spec/nodeName") == self.node {
+            } else if node_name(&change.object) == self.node {
                 self.queue.add(change.key.clone());
             }
         }

@@ -7,7 +7,7 @@ use windtunnel_core::clock::{Time, after, rfc3339};
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::NODES;
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Object, Write};
+use windtunnel_core::{Object, Write, node};
 
 use super::pod::random_duration;
 use crate::environment::NodeEnvironment;
@@ -84,7 +84,7 @@ impl NodeStatus {
 
     /// The Event for a node that was cordoned or uncordoned.
     fn cordon_event(&mut self, node: &Object) -> Option<Notice> {
-        let is = node["spec"]["unschedulable"] == true;
+        let is = node::is_unschedulable(node);
         let was = self.cordoned.replace(is).unwrap_or(is);
         let reason = if is { "NodeNotSchedulable" } else { "NodeSchedulable" };
         (was != is).then(|| Notice::normal(reason, format!("Node {} status is now: {reason}", node.name())))
@@ -105,7 +105,7 @@ impl NodeStatus {
         let next_check = self.network_at(streams, now).filter(|at| *at > now);
         let conditions = conditions(node, next_check.is_none(), fault.flatten().as_ref(), now);
         let rebooted = self.boot.as_ref().filter(|boot| node.text("/status/nodeInfo/bootID") != boot.id);
-        if rebooted.is_none() && equal_except_times(&conditions, node.list("/status/conditions")) {
+        if rebooted.is_none() && equal_except_times(&conditions, node.conditions()) {
             return (Vec::new(), next_check);
         }
         let mut notices = Vec::new();
@@ -115,7 +115,7 @@ impl NodeStatus {
             notices
                 .push(Notice::warning("Rebooted", format!("Node {name} has been rebooted, boot id: {id}")));
         }
-        let ready = condition::find(&conditions, "Ready").is_some_and(|ready| ready["status"] == "True");
+        let ready = condition::is_true_in(&conditions, "Ready");
         if ready != condition::is_true(node, "Ready") || rebooted.is_some() {
             let reason = if ready { "NodeReady" } else { "NodeNotReady" };
             notices.push(Notice::normal(reason, format!("Node {name} status is now: {reason}")));
@@ -163,7 +163,7 @@ pub fn registered_conditions(since: Time) -> Vec<Value> {
 
 /// The new conditions of a node. Keeps conditions of other writers.
 fn conditions(node: &Object, network: bool, fault: Option<&Fault>, now: Time) -> Vec<Value> {
-    let mut list = node.list("/status/conditions").to_vec();
+    let mut list = node.conditions().to_vec();
     let fault = |kind| fault.filter(|fault| fault.kind == kind);
     // Each condition is set once: a change to `False` and back would move its `lastTransitionTime`.
     for (kind, reason, message) in WELL {
@@ -184,7 +184,7 @@ fn conditions(node: &Object, network: bool, fault: Option<&Fault>, now: Time) ->
 
 /// Whether the node lifecycle controller has set `Ready` to `Unknown`.
 fn is_unknown(node: &Object) -> bool {
-    condition::find_in_status(node, "Ready").is_some_and(|ready| ready["status"] == "Unknown")
+    condition::has_status(node, "Ready", "Unknown")
 }
 
 /// Whether two lists of conditions are equal except for their times.

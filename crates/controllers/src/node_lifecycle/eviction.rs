@@ -8,7 +8,7 @@ use serde_json::json;
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::{Key, Object, View, Write};
+use windtunnel_core::{Key, Object, View, Write, node, pod};
 
 use crate::scheduler::taints::tolerated_for;
 
@@ -28,7 +28,7 @@ impl Timers {
         if span.is_zero() {
             return Some(now);
         }
-        let node = pod.text("/spec/nodeName");
+        let node = pod::node_name(pod);
         let timer = self.by_pod.entry(key.clone());
         Some(timer.or_insert_with(|| (node.to_owned(), after(now, span))).1)
     }
@@ -49,8 +49,8 @@ impl Timers {
 
 /// How long a pod tolerates the taints of its node; `None` for ever.
 fn tolerance(pod: &Object, view: &View) -> Option<SignedDuration> {
-    let node = view.get(&NODES, "", pod.text("/spec/nodeName")).filter(|_| !pod.is_terminating())?;
-    let taints = node.list("/spec/taints").iter().filter(|taint| taint["effect"] == "NoExecute");
+    let node = view.get(&NODES, "", pod::node_name(pod)).filter(|_| !pod.is_terminating())?;
+    let taints = node::taints(node).iter().filter(|taint| taint["effect"] == "NoExecute");
     let spans = taints.map(|taint| tolerated_for(pod, taint).unwrap_or_default());
     spans.min().filter(|span| *span < SignedDuration::MAX)
 }
@@ -58,7 +58,7 @@ fn tolerance(pod: &Object, view: &View) -> Option<SignedDuration> {
 /// Sets the condition `DisruptionTarget` and deletes the pod.
 pub(super) fn evict(pod: &Object, now: Time) -> Vec<Write> {
     crate::marks::EVICTED_BY_TAINT.reach();
-    let mut conditions = pod.list("/status/conditions").to_vec();
+    let mut conditions = pod.conditions().to_vec();
     let message = "Taint manager: deleting due to NoExecute taint";
     let target = Condition::new("DisruptionTarget", "True", "DeletionByTaintManager", message);
     condition::set(&mut conditions, &target, now);

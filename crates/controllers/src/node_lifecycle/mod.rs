@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{LEASES, NODES, PODS};
-use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, condition};
+use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, condition, pod};
 
 use self::events::Logs;
 use self::eviction::Timers;
@@ -196,9 +196,9 @@ impl NodeLifecycleController {
         if !is_silent && !drives_out {
             return writes;
         }
-        for pod in view.list(&PODS).filter(|pod| pod.text("/spec/nodeName") == node.name()) {
+        for pod in view.list(&PODS).filter(|pod| pod::node_name(pod) == node.name()) {
             if drives_out {
-                self.queue.add(PODS.key(pod.namespace(), pod.name()));
+                self.queue.add(PODS.key_of(pod));
             }
             // The kubelet of a node that is not ready still updates its pods.
             if is_silent && let Some(write) = silence::pod_not_ready(pod, now) {
@@ -212,7 +212,7 @@ impl NodeLifecycleController {
 
 /// Whether the change binds a pod to a node.
 fn is_newly_bound(change: &Change) -> bool {
-    let node = |pod: &Object| pod.text("/spec/nodeName").to_owned();
+    let node = |pod: &Object| pod::node_name(pod).to_owned();
     change.kind != ChangeKind::Deleted
         && !node(&change.object).is_empty()
         && change.old.as_ref().is_none_or(|old| node(old).is_empty())

@@ -86,15 +86,13 @@ impl LastHeartbeats {
 
 /// Whether all conditions that a kubelet posts are `Unknown`.
 pub(super) fn is_marked_unknown(node: &Object) -> bool {
-    POSTED
-        .iter()
-        .all(|kind| condition::find_in_status(node, kind).is_some_and(|found| found["status"] == "Unknown"))
+    POSTED.iter().all(|kind| condition::has_status(node, kind, "Unknown"))
 }
 
 /// Sets all conditions that the kubelet posts to `Unknown`.
 pub(super) fn mark_unknown(node: &Object, now: Time) -> Write {
     crate::marks::NODE_SILENT.reach();
-    let mut conditions = node.list("/status/conditions").to_vec();
+    let mut conditions = node.conditions().to_vec();
     for kind in POSTED {
         let known = condition::find(&conditions, kind).is_some();
         let (reason, message) = if known {
@@ -126,7 +124,7 @@ fn never_posted(kind: &str, node: &Object, [reason, message]: [&str; 2], now: Ti
 
 /// Sets `Ready` of a pod to `False` because its node is unreachable.
 pub(super) fn pod_not_ready(pod: &Object, now: Time) -> Option<Write> {
-    let mut conditions = pod.list("/status/conditions").to_vec();
+    let mut conditions = pod.conditions().to_vec();
     let ready = conditions.iter_mut().find(|found| found["type"] == "Ready" && found["status"] == "True")?;
     crate::marks::POD_OF_SILENT_NODE.reach();
     ready["status"] = json!("False");

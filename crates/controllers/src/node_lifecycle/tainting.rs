@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::resources::NODES;
-use windtunnel_core::{Object, Write, condition};
+use windtunnel_core::{Object, Write, condition, node};
 
 use crate::scheduler::taints::{NOT_READY, UNREACHABLE, UNSCHEDULABLE, taint as of};
 
@@ -17,7 +17,7 @@ const PRESSURES: [(&str, &str); 4] = [
 
 /// The write that corrects the managed taints of a node; `None` if they are correct. `is_disrupted`: no node is ready.
 pub(super) fn taint(node: &Object, is_disrupted: bool, now: Time) -> Option<Write> {
-    let before = node.list("/spec/taints");
+    let before = node::taints(node);
     let wanted = wanted(node, is_disrupted);
     let same = |one: &Value, other: &Value| one["key"] == other["key"] && one["effect"] == other["effect"];
     let mut taints: Vec<Value> = before
@@ -43,7 +43,7 @@ pub(super) fn taint(node: &Object, is_disrupted: bool, now: Time) -> Option<Writ
 
 /// Whether a node has `NoExecute` taints.
 pub(super) fn has_no_execute_taint(node: &Object) -> bool {
-    node.list("/spec/taints").iter().any(|taint| taint["effect"] == "NoExecute")
+    node::taints(node).iter().any(|taint| taint["effect"] == "NoExecute")
 }
 
 /// The managed taints that the state of a node requires.
@@ -52,7 +52,7 @@ fn wanted(node: &Object, is_disrupted: bool) -> Vec<Value> {
         condition::find_in_status(node, kind).map_or("", |found| found["status"].as_str().unwrap_or(""))
     };
     let mut taints = Vec::new();
-    if node["spec"]["unschedulable"] == true {
+    if node::is_unschedulable(node) {
         taints.push(of(UNSCHEDULABLE, "NoSchedule"));
     }
     for (kind, key) in PRESSURES {

@@ -46,7 +46,7 @@ impl ResourceQuotaController {
         if self.resync_at.is_none_or(|at| at <= input.now) {
             self.resync_at = Some(after(input.now, RESYNC));
             for quota in input.view.list(&QUOTAS) {
-                self.queue.add(QUOTAS.key(quota.namespace(), quota.name()));
+                self.queue.add(QUOTAS.key_of(quota));
             }
         }
         for change in input.changes {
@@ -62,13 +62,13 @@ impl ResourceQuotaController {
         }
         if change.key.is_kind(&CUSTOM_RESOURCE_DEFINITIONS) {
             for quota in view.list(&QUOTAS) {
-                self.queue.add(QUOTAS.key(quota.namespace(), quota.name()));
+                self.queue.add(QUOTAS.key_of(quota));
             }
         }
         for quota in view.list_in(&QUOTAS, &change.key.namespace) {
             let mut count = UsageCount::new(&quota["spec"], &quota["spec"]["hard"], Time::MIN);
             if count.add_kind(&change.key.group, &change.key.plural) {
-                self.queue.add(QUOTAS.key(quota.namespace(), quota.name()));
+                self.queue.add(QUOTAS.key_of(quota));
             }
         }
     }

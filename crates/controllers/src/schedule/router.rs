@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use windtunnel_core::resources::PODS;
-use windtunnel_core::{ByKey, Change, Resource};
+use windtunnel_core::{ByKey, Change, Resource, pod};
 
 use crate::Interest;
 
@@ -93,7 +93,7 @@ impl Router {
             readers.extend(&self.ownership);
         }
         if key.is_kind(&PODS) {
-            readers.extend(self.nodes.get(change.object.text("/spec/nodeName")).into_iter().flatten());
+            readers.extend(self.nodes.get(pod::node_name(&change.object)).into_iter().flatten());
         }
         readers.sort_unstable();
         readers.dedup();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windtunnel_core::resources::{NODES, PODS};
 use windtunnel_core::selector::selector_matches;
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, node, pod};
 
 use crate::owners;
 use crate::scheduler::load::{Amounts, Load, lack, requests};
@@ -68,7 +68,7 @@ impl Search<'_, '_> {
         if named_nodes(pod).is_some_and(|names| !names.contains(&node.name())) {
             return Some(NodeRejection::lasting("node(s) didn't satisfy plugin(s) [NodeAffinity]"));
         }
-        if node["spec"]["unschedulable"] == true && !tolerated(pod, &taints::unschedulable()) {
+        if node::is_unschedulable(node) && !tolerated(pod, &taints::unschedulable()) {
             return Some(NodeRejection::lasting("node(s) were unschedulable"));
         }
         if let Some(taint) = find_untolerated(pod, node, &["NoSchedule", "NoExecute"]) {
@@ -102,7 +102,7 @@ impl Search<'_, '_> {
     fn rank(&self, node: &Object) -> (usize, usize, bool, usize) {
         let pod = self.pod;
         let prefers_not = |taint: &&Value| taint["effect"] == "PreferNoSchedule" && !tolerated(pod, taint);
-        let untolerated = node.list("/spec/taints").iter().filter(prefers_not).count();
+        let untolerated = node::taints(node).iter().filter(prefers_not).count();
         let owner = owners::controller(pod).map(|owner| &owner["uid"]);
         let image = pod.text("/spec/containers/0/image");
         let pods = self.load.pods_on(node.name());
@@ -162,7 +162,7 @@ fn violates_anti_affinity(pod: &Object, node: &Object, view: &View) -> bool {
         let key = term["topologyKey"].as_str().unwrap_or_default();
         let Some(domain) = node.label(key) else { return false };
         let beside = |other: &Object| {
-            let host = view.get(&NODES, "", other.text("/spec/nodeName"));
+            let host = view.get(&NODES, "", pod::node_name(other));
             host.is_some_and(|host| host.label(key) == Some(domain))
         };
         let mut others = view.list_in(&PODS, pod.namespace()).filter(|other| owners::is_active(other));

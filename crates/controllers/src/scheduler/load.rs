@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windtunnel_core::quantity::Quantity;
 use windtunnel_core::resources::PODS;
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, pod};
 
 /// Amounts of resources by name: CPUs in thousandths, others in whole units.
 pub(super) type Amounts = BTreeMap<String, i64>;
@@ -20,10 +20,9 @@ impl<'v> Load<'v> {
     /// Groups the pods by their nodes.
     pub(super) fn of(view: &'v View) -> Self {
         let (mut running, mut ended) = (BTreeMap::new(), BTreeMap::new());
-        let is_over = |pod: &Object| matches!(pod.text("/status/phase"), "Succeeded" | "Failed");
-        for pod in view.list(&PODS).filter(|pod| !pod.text("/spec/nodeName").is_empty()) {
-            let pods: &mut BTreeMap<_, Vec<_>> = if is_over(pod) { &mut ended } else { &mut running };
-            pods.entry(pod.text("/spec/nodeName")).or_default().push(pod);
+        for pod in view.list(&PODS).filter(|pod| !pod::node_name(pod).is_empty()) {
+            let pods: &mut BTreeMap<_, Vec<_>> = if pod::has_ended(pod) { &mut ended } else { &mut running };
+            pods.entry(pod::node_name(pod)).or_default().push(pod);
         }
         Self { running, ended }
     }

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, Write};
+use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, Write, pod};
 
 use super::workqueue::WorkQueue;
 use super::{Actor, ControllerVersion, Input, Interest, Step};
@@ -70,7 +70,7 @@ impl Scheduler {
     fn notice(&mut self, input: &Input<'_>) -> Vec<(Key, Write)> {
         if !std::mem::replace(&mut self.started, true) {
             for pod in input.view.list(&PODS) {
-                self.queue.add(PODS.key(pod.namespace(), pod.name()));
+                self.queue.add(PODS.key_of(pod));
             }
         }
         for change in input.changes {
@@ -82,7 +82,7 @@ impl Scheduler {
                 self.unschedulable.remove(&change.key);
                 self.bindings.remove(&change.key);
                 self.retry_unschedulable();
-            } else if change.object.text("/spec/nodeName").is_empty() {
+            } else if pod::node_name(&change.object).is_empty() {
                 self.queue.add(change.key.clone());
             }
         }
@@ -131,7 +131,7 @@ fn may_take_more(old: &Object, node: &Object) -> bool {
 /// Whether a pod is to be scheduled by this scheduler.
 fn is_pending(pod: &Object) -> bool {
     matches!(pod.text("/spec/schedulerName"), "" | DEFAULT)
-        && pod.text("/spec/nodeName").is_empty()
+        && pod::node_name(pod).is_empty()
         && pod.list("/spec/schedulingGates").is_empty()
         && owners::is_active(pod)
 }
@@ -145,7 +145,7 @@ fn write_unschedulable(pod: &Object, why: &str, generation: Option<i64>, now: Ti
         return None;
     }
     crate::marks::NO_NODE_FITS.reach();
-    let mut conditions: Vec<Value> = pod.list("/status/conditions").to_vec();
+    let mut conditions: Vec<Value> = pod.conditions().to_vec();
     condition::set(&mut conditions, &unschedulable, now);
     let own = conditions.iter_mut().find(|found| found["type"] == "PodScheduled");
     if let (Some(own), Some(generation)) = (own, generation.filter(|generation| *generation > 0)) {

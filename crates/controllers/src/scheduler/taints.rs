@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use windtunnel_core::Object;
+use windtunnel_core::{Object, node};
 
 /// The taint of a node with `Ready=False`.
 pub const NOT_READY: &str = "node.kubernetes.io/not-ready";
@@ -29,7 +29,7 @@ pub fn tolerated(pod: &Object, taint: &Value) -> bool {
 /// The first taint with one of these effects that a pod does not tolerate.
 pub fn find_untolerated<'v>(pod: &Object, node: &'v Object, effects: &[&str]) -> Option<&'v Value> {
     let of_effect = |taint: &&Value| effects.iter().any(|effect| taint["effect"] == **effect);
-    node.list("/spec/taints").iter().filter(of_effect).find(|taint| !tolerated(pod, taint))
+    node::taints(node).iter().filter(of_effect).find(|taint| !tolerated(pod, taint))
 }
 
 /// How long a pod tolerates a taint: `None` not at all, [`SignedDuration::MAX`] for ever.

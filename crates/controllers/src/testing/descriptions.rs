@@ -1,6 +1,6 @@
 //! One-line descriptions of writes.
 
-use windtunnel_core::{Object, Operation, Rejection, Write, resources};
+use windtunnel_core::{Object, Operation, Rejection, Write, pod, resources};
 
 /// Describes a write: its verb, its object, and the resulting status or the reason of the rejection.
 pub(super) fn describe(write: &Write, outcome: Result<&Object, &Rejection>) -> String {
@@ -17,9 +17,9 @@ fn result_text(write: &Write, object: &Object) -> String {
         return String::new();
     }
     if write.resource == resources::PODS {
-        return format!("{} {}", object.text("/status/phase"), pod_status(object));
+        return format!("{} {}", pod::phase(object), pod_status(object));
     }
-    let conditions = object.list("/status/conditions").iter().map(|condition| {
+    let conditions = object.conditions().iter().map(|condition| {
         let text = |field: &str| condition[field].as_str().unwrap_or_default();
         format!("{}={} {} {}", text("type"), text("status"), text("reason"), text("message"))
             .trim_end()

@@ -12,7 +12,7 @@ use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::rng::{Stream, Streams};
 use windtunnel_core::text::clock_time;
 use windtunnel_core::{
-    Answer, Change, ChangeKind, DeleteOptions, Key, Object, Operation, Rejection, Resource, View, Write,
+    Answer, Change, ChangeKind, DeleteOptions, Key, Object, Operation, Rejection, Resource, View, Write, pod,
     resources,
 };
 
@@ -122,10 +122,9 @@ impl Rig {
 
     /// Creates an object, including its status. Deletes an existing object of the same name first.
     pub fn write_as_new(&mut self, resource: &Resource, object: Value) -> Object {
-        let name = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
-        let (namespace, name) = (name("namespace"), name("name"));
-        if self.view.get(resource, &namespace, &name).is_some() {
-            self.write(&Write::delete_now(resource, &namespace, &name));
+        let key = resource.key_of(&object);
+        if self.view.get_key(&key).is_some() {
+            self.write(&Write::delete_now(resource, &key.namespace, &key.name));
         }
         self.put(resource, object)
     }
@@ -420,7 +419,7 @@ fn concerns(interest: &Interest, change: &Change) -> bool {
         Interest::Ownership => change.affects_ownership(),
         Interest::Counted(_) => false,
         Interest::PodsOn(node) => {
-            change.key.is_kind(&resources::PODS) && change.object.text("/spec/nodeName") == node
+            change.key.is_kind(&resources::PODS) && pod::node_name(&change.object) == node
         }
     }
 }

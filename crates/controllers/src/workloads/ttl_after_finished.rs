@@ -24,7 +24,7 @@ impl TtlAfterFinishedController {
     fn notice(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
             for job in input.view.list(&JOBS) {
-                self.queue.add(JOBS.key(job.namespace(), job.name()));
+                self.queue.add(JOBS.key_of(job));
             }
         }
         self.queue.shift_times(input.clock_shift);
@@ -38,7 +38,7 @@ impl TtlAfterFinishedController {
 /// The time at which a finished Job is to be deleted; `None` if it is not finished or has no TTL.
 fn expires_at(job: &Object) -> Option<Time> {
     let ttl = job.number("/spec/ttlSecondsAfterFinished")?;
-    let finished = job.list("/status/conditions").iter().find(|condition| {
+    let finished = job.conditions().iter().find(|condition| {
         matches!(condition["type"].as_str(), Some("Complete" | "Failed")) && condition["status"] == "True"
     })?;
     let finished_at = parse_rfc3339(finished["lastTransitionTime"].as_str()?)?;

@@ -52,9 +52,24 @@ pub fn find_in_status<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
     find(member(status, "conditions")?.as_array()?, kind)
 }
 
+/// Finds the first condition of this type in the `status.conditions` of an object, if it has this status.
+pub fn find_with_status<'a>(object: &'a Value, kind: &str, status: &str) -> Option<&'a Value> {
+    find_in_status(object, kind).filter(|condition| text_of(condition, "status") == status)
+}
+
+/// Whether the first condition of this type in `status.conditions` has this status.
+pub fn has_status(object: &Value, kind: &str, status: &str) -> bool {
+    find_with_status(object, kind, status).is_some()
+}
+
 /// Whether `status.conditions` has a condition of this type with status `True`.
 pub fn is_true(object: &Value, kind: &str) -> bool {
-    find_in_status(object, kind).is_some_and(|condition| text_of(condition, "status") == "True")
+    has_status(object, kind, "True")
+}
+
+/// Whether a `conditions` list has a condition of this type with status `True`.
+pub fn is_true_in(conditions: &[Value], kind: &str) -> bool {
+    find(conditions, kind).is_some_and(|condition| text_of(condition, "status") == "True")
 }
 
 /// Sets a condition in a list like OpenShift's `SetOperatorStatusCondition`: keeps the order of the list,

@@ -5,10 +5,14 @@
 mod by_key;
 mod change;
 mod changed;
+pub mod cluster_operator;
+pub mod cluster_version;
 pub mod condition;
+pub mod node;
 mod object;
 pub mod patch;
 pub mod pod;
+pub mod pool;
 mod resource;
 pub mod resources;
 pub mod selector;
@@ -16,6 +20,6 @@ mod view;
 
 pub use by_key::ByKey;
 pub use change::{Change, ChangeKind};
-pub use object::{Object, member, text_of};
+pub use object::{Object, member, name_of, text_of};
 pub use resource::{Key, Resource};
 pub use view::View;

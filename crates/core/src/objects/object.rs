@@ -38,6 +38,35 @@ pub fn text_of<'a>(value: &'a Value, name: &str) -> &'a str {
     value.as_object().and_then(|fields| member(fields, name)).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// `metadata.name`; empty if there is none.
+pub fn name_of(object: &Value) -> &str {
+    text_at(object, "/metadata/name")
+}
+
+/// The value at a JSON pointer without escapes.
+fn value_at<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
+    parts(pointer).try_fold(value, |value, part| match value {
+        Value::Object(fields) => member(fields, part),
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
+/// The string at a JSON pointer; empty if there is none.
+pub(super) fn text_at<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value_at(value, pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The list at a JSON pointer; empty if there is none.
+pub(super) fn list_at<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+    value_at(value, pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Whether the value at a JSON pointer is `true`.
+pub(super) fn is_set_at(value: &Value, pointer: &str) -> bool {
+    value_at(value, pointer).is_some_and(|value| *value == true)
+}
+
 /// The state of an object at one time. Clones share it; to change it, copy the JSON first.
 #[derive(Debug, Clone)]
 pub struct Object(Form);
@@ -97,16 +126,12 @@ impl Object {
     /// The value at a JSON pointer without escapes. Labels and annotations, whose keys contain slashes, have
     /// their own accessors.
     fn at(&self, pointer: &str) -> Option<&Value> {
-        parts(pointer).try_fold(&**self, |value, part| match value {
-            Value::Object(fields) => member(fields, part),
-            Value::Array(items) => items.get(part.parse::<usize>().ok()?),
-            _ => None,
-        })
+        value_at(self, pointer)
     }
 
     /// The string at a JSON pointer; empty if there is none.
     pub fn text(&self, pointer: &str) -> &str {
-        self.at(pointer).and_then(Value::as_str).unwrap_or_default()
+        text_at(self, pointer)
     }
 
     /// The integer at a JSON pointer.
@@ -121,12 +146,12 @@ impl Object {
 
     /// The list at a JSON pointer; empty if there is none.
     pub fn list(&self, pointer: &str) -> &[Value] {
-        self.at(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+        list_at(self, pointer)
     }
 
     /// `metadata.name`.
     pub fn name(&self) -> &str {
-        self.text("/metadata/name")
+        name_of(self)
     }
 
     /// `metadata.namespace`; empty for cluster-scoped objects.
@@ -157,6 +182,11 @@ impl Object {
     /// The value of an annotation.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         member(self.at("/metadata/annotations")?.as_object()?, key)?.as_str()
+    }
+
+    /// `status.conditions`; empty if there are none.
+    pub fn conditions(&self) -> &[Value] {
+        self.list("/status/conditions")
     }
 
     /// Whether the object has a `deletionTimestamp`.

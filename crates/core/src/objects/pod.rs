@@ -1,19 +1,35 @@
-//! The status of a pod as `kubectl get pods` shows it.
+//! The fields of a Pod, and its status as `kubectl get pods` shows it.
 
 use serde_json::Value;
 
 use super::condition;
+use super::object::text_at;
 use crate::Object;
 
 /// The annotation of mirror pods, which represent static pods that a kubelet runs from a file.
 pub const MIRROR: &str = "kubernetes.io/config.mirror";
+
+/// `spec.nodeName`; empty until the pod is bound.
+pub fn node_name(pod: &Value) -> &str {
+    text_at(pod, "/spec/nodeName")
+}
+
+/// `status.phase`; empty if there is none.
+pub fn phase(pod: &Value) -> &str {
+    text_at(pod, "/status/phase")
+}
+
+/// Whether no container of the pod runs again: its phase is `Succeeded` or `Failed`.
+pub fn has_ended(pod: &Value) -> bool {
+    matches!(phase(pod), "Succeeded" | "Failed")
+}
 
 /// The STATUS column of kubectl's pod printer: the reason or phase of the pod, overridden by the reasons of
 /// its init containers or containers, overridden by its deletion.
 pub fn status_column(pod: &Object) -> String {
     let status = &pod["status"];
     let own = Some(pod.text("/status/reason")).filter(|reason| !reason.is_empty());
-    let mut text = own.unwrap_or(pod.text("/status/phase")).to_owned();
+    let mut text = own.unwrap_or(phase(pod)).to_owned();
     if condition::find_in_status(pod, "PodScheduled")
         .is_some_and(|found| found["reason"] == "SchedulingGated")
     {

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::object::{name_of, text_at};
 use crate::Object;
 
 /// A kind as the API serves it, with its group, version and plural.
@@ -124,8 +125,7 @@ impl Resource {
 
     /// The key of an object of this kind, from its metadata.
     pub fn key_of(&self, object: &serde_json::Value) -> Key {
-        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-        self.key(text("namespace"), text("name"))
+        self.key(text_at(object, "/metadata/namespace"), name_of(object))
     }
 
     /// The key of the object of this kind, namespace and name. Ignores `namespace` for cluster-scoped kinds.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::resources::NODES;
+use crate::resources::{CLUSTER_VERSIONS, NODES};
 use crate::{ByKey, Change, ChangeKind, Key, Object, Resource};
 
 /// The prefix of the labels that give a Node its roles (`kubectl get nodes` shows these).
@@ -33,6 +33,11 @@ impl View {
     /// The object of this key.
     pub fn get_key(&self, key: &Key) -> Option<&Object> {
         self.by_key.get(key)
+    }
+
+    /// The ClusterVersion `version`, the only one of an OpenShift cluster.
+    pub fn cluster_version(&self) -> Option<&Object> {
+        self.get(&CLUSTER_VERSIONS, "", "version")
     }
 
     /// All objects of a kind, in order of namespace and name.

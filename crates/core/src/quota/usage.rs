@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::amounts::{self, Amounts};
 use crate::clock::Time;
+use crate::pod;
 use crate::quantity::Quantity;
 
 /// Kinds that quotas may count by their plural name alone.
@@ -122,7 +123,7 @@ fn compute_usage(requests: &Amounts, limits: &Amounts) -> Amounts {
 
 /// Whether a pod still counts: it is not finished, and its deletion is not overdue (`QuotaV1Pod`).
 fn is_alive(pod: &Value, now: Time) -> bool {
-    if matches!(pod["status"]["phase"].as_str(), Some("Failed" | "Succeeded")) {
+    if pod::has_ended(pod) {
         return false;
     }
     let ends: Option<Time> = pod["metadata"]["deletionTimestamp"].as_str().and_then(|at| at.parse().ok());

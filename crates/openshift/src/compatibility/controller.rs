@@ -7,7 +7,7 @@ use windtunnel_controllers::{Actor, Input, Interest, Step};
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{COMPATIBILITY_REQUIREMENTS, CUSTOM_RESOURCE_DEFINITIONS};
-use windtunnel_core::{Identity, Key, Object, View, Write};
+use windtunnel_core::{Identity, Key, Object, View, Write, name_of};
 
 use super::{incompatibilities, required};
 
@@ -63,7 +63,7 @@ fn finalize(object: &Object) -> Option<Write> {
 /// The status of a requirement.
 pub(super) fn status(object: &Object, view: &View, now: Time) -> Value {
     let required = required(object);
-    let name = required.as_ref().map_or("", |crd| crd["metadata"]["name"].as_str().unwrap_or_default());
+    let name = required.as_ref().map_or("", |crd| name_of(crd));
     let current = view.get(&CUSTOM_RESOURCE_DEFINITIONS, "", name);
     let admitted = match &required {
         Ok(_) => {
@@ -92,7 +92,7 @@ pub(super) fn status(object: &Object, view: &View, now: Time) -> Value {
             Condition::new("Progressing", "False", "ConfigurationError", message)
         }
     };
-    let mut list = object.list("/status/conditions").to_vec();
+    let mut list = object.conditions().to_vec();
     for wanted in [admitted, compatible, progressing] {
         condition::set(&mut list, &wanted, now);
         if let Some(found) = list.iter_mut().find(|found| found["type"] == wanted.kind.as_str()) {

@@ -1,6 +1,6 @@
 //! The payload that `spec.desiredUpdate` requests.
 
-use windtunnel_core::Object;
+use windtunnel_core::{Object, cluster_version};
 
 use super::validation;
 use crate::release::{Architecture, Release};
@@ -49,7 +49,7 @@ pub(super) fn requested_target(
     // A switch to the multi-architecture payload is only possible at the current version.
     let version = match architecture(cluster_version, own) {
         wanted if wanted == own.architecture => version,
-        _ => cluster_version.text("/status/desired/version").to_owned(),
+        _ => cluster_version::desired_version(cluster_version).to_owned(),
     };
     let offered =
         cluster_version.list("/status/availableUpdates").iter().find(|u| u["version"] == version.as_str());

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
-use windtunnel_core::{Key, Resource, resources, text_of as text};
+use windtunnel_core::{Key, Resource, name_of, resources, text_of as text};
 
 use super::capabilities::Capabilities;
 use super::payload::{ApplyRule, Payload, Task, TaskKind, cluster_operator};
@@ -48,9 +48,8 @@ impl<'r> InstalledPayload<'r> {
         };
         let payload = Payload::load(release, selection);
         let objects = || payload.tasks.iter().filter_map(Task::object);
-        let is_missing = |name: &&str| {
-            !objects().any(|object| is_definition(object) && text(&object["metadata"], "name") == *name)
-        };
+        let is_missing =
+            |name: &&str| !objects().any(|object| is_definition(object) && name_of(object) == *name);
         let lacks = BOOTSTRAPPED.into_iter().filter(is_missing);
         let bootstrapped =
             lacks.filter_map(|name| manifests::crd_with(name, release.line(), feature_set)).collect();
@@ -108,7 +107,7 @@ impl<'r> InstalledPayload<'r> {
         let release = self.release;
         self.tasks().filter_map(move |task| {
             let TaskKind::ClusterOperator(operator) = &task.what else { return None };
-            release.operator(text(&operator.object["metadata"], "name"))
+            release.operator(name_of(&operator.object))
         })
     }
 }

@@ -45,7 +45,7 @@ use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, JOBS, LEASES, PODS,
 };
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Answer, Change, Identity, Object, View, condition};
+use windtunnel_core::{Answer, Change, Identity, Object, View, condition, pod};
 
 use self::behaviour::{Behaviour, UpgradeableStyle};
 use self::lease::{Candidate, Election, NAMESPACE};
@@ -97,7 +97,7 @@ impl ClusterVersionOperator {
         let mut draws = streams.stream(&format!("cluster-version-operator/{}", pod.name()));
         let interval = RECONCILE_INTERVAL_MIN.mul_f64(1.0 + draws.fraction());
         let site = OperatorContext {
-            node: pod.text("/spec/nodeName").to_owned(),
+            node: pod::node_name(pod).to_owned(),
             behaviour: Behaviour::for_release(&release),
             environment: Arc::clone(environment),
             names: streams.stream(&format!("version-pod/{}", pod.name())),
@@ -304,7 +304,7 @@ impl Actor for ClusterVersionOperator {
 /// the host network, and a UUID, so that a restarted container is another candidate.
 fn candidate(pod: &Object, behaviour: Behaviour, streams: Streams, now: Time) -> Candidate {
     let mut pauses = streams.stream(&format!("leader-election/{}/{now}", pod.name()));
-    let host = if pod["spec"]["hostNetwork"] == true { pod.text("/spec/nodeName") } else { pod.name() };
+    let host = if pod["spec"]["hostNetwork"] == true { pod::node_name(pod) } else { pod.name() };
     let holder = format!("{host}_{}", pauses.uuid());
     Candidate { holder, locks: behaviour.locks, pauses }
 }

@@ -3,7 +3,7 @@
 use windtunnel_controllers::environment::Program;
 use windtunnel_controllers::faults::{Fault, FaultKind};
 use windtunnel_core::resources::{JOBS, MACHINE_CONFIG_POOLS, PODS};
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, pod};
 
 /// The label with the pool of a build's Job.
 pub(crate) const POOL: &str = "machineconfiguration.openshift.io/target-machine-config-pool";
@@ -43,7 +43,6 @@ fn job_name(pod: &Object) -> Option<&str> {
 
 /// The number of pods of a Job that have failed.
 fn failed_attempts(job: &Object, view: &View) -> u32 {
-    let is_failed =
-        |pod: &&Object| job_name(pod) == Some(job.name()) && pod.text("/status/phase") == "Failed";
+    let is_failed = |pod: &&Object| job_name(pod) == Some(job.name()) && pod::phase(pod) == "Failed";
     u32::try_from(view.list_in(&PODS, job.namespace()).filter(is_failed).count()).unwrap_or(u32::MAX)
 }

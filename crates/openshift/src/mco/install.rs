@@ -10,7 +10,7 @@ use windtunnel_core::resources::{
     CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CONTROLLER_CONFIGS, DAEMON_SETS, MACHINE_CONFIG_POOLS, NODES,
     SERVICE_ACCOUNTS,
 };
-use windtunnel_core::{Object, Resource, View, Write};
+use windtunnel_core::{Object, Resource, View, Write, name_of};
 
 use super::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN,
@@ -35,8 +35,7 @@ pub(super) fn writes(release: &Release, view: &View) -> Vec<Write> {
     let mut writes = Vec::new();
     let pools = ROLES.map(|role| (MACHINE_CONFIG_POOLS, pool(role)));
     for (resource, object) in access(release.line()).into_iter().chain(pools) {
-        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-        if view.get(&resource, text("namespace"), text("name")).is_none() {
+        if view.get_key(&resource.key_of(&object)).is_none() {
             writes.push(Write::create(&resource, object));
         }
     }
@@ -168,7 +167,7 @@ impl InstalledPools {
         let configs = ROLES.map(|role| templates::machine_configs(role, release, None, settings));
         let pools: Vec<Value> = ROLES.map(pool).into_iter().chain(custom).collect();
         let rendered = pools.iter().map(|pool| {
-            let name = pool["metadata"]["name"].as_str().unwrap_or_default();
+            let name = name_of(pool);
             // A custom pool has the configuration of workers.
             let sources = &configs[usize::from(name != membership::MASTER)];
             let sources: Vec<&Value> = sources.iter().collect();
@@ -223,7 +222,7 @@ impl InstalledPools {
     /// A pool whose nodes have been done since a moment; `all` are the pools of the cluster.
     fn done_pool(&self, pool: &Value, all: &[&Object], nodes: &[Object], since: Time) -> Value {
         let mut object = pool.clone();
-        let name = pool["metadata"]["name"].as_str().unwrap_or_default();
+        let name = name_of(pool);
         object["spec"]["configuration"] = self.rendered(name).reference();
         let mut conditions = Vec::new();
         pool::conditions::set(&mut conditions, &render_succeeded(), since);

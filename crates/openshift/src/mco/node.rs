@@ -1,7 +1,7 @@
 //! The state of a node for the machine-config controller.
 
 use serde_json::Value;
-use windtunnel_core::{Object, condition};
+use windtunnel_core::{Object, condition, node};
 
 use super::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, CURRENT_IMAGE, DESIRED_CONFIG, DESIRED_IMAGE, REASON, STATE,
@@ -138,7 +138,7 @@ impl NodeState {
 }
 
 pub(super) fn taints(node: &Object) -> impl Iterator<Item = &Value> {
-    node.list("/spec/taints").iter()
+    node::taints(node).iter()
 }
 
 /// Returns whether a node is ready. Missing conditions do not make it unready.
@@ -149,7 +149,7 @@ fn is_ready(node: &Object) -> bool {
     is("Ready", "True")
         && is("DiskPressure", "False")
         && is("NetworkUnavailable", "False")
-        && node["spec"]["unschedulable"] != true
+        && !node::is_unschedulable(node)
 }
 
 #[cfg(test)]

@@ -36,13 +36,12 @@ pub(super) fn writes(release: &Release, view: &View) -> Vec<Write> {
     wanted
         .filter_map(|object| {
             let resource = resources::find_for_object(&object)?;
-            let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-            let Some(found) = view.get(resource, text("namespace"), text("name")) else {
+            let Some(found) = view.get_key(&resource.key_of(&object)) else {
                 return Some(Write::create(resource, object));
             };
             let image = "/spec/template/spec/containers/0/image";
             let is_current = found.pointer(image) == object.pointer(image);
-            (!is_current).then(|| update(resource, text("name"), &object))
+            (!is_current).then(|| update(resource, found.name(), &object))
         })
         .collect()
 }

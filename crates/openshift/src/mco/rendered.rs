@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
-use windtunnel_core::{Object, text};
+use windtunnel_core::{Object, name_of, text};
 
 use super::annotations::{GENERATED_BY, OS_IMAGE_OVERRIDDEN, RELEASE_VERSION, ROLE};
 use super::membership::WORKER;
@@ -69,10 +69,6 @@ impl Rendered {
         let source = |name: &String| json!({ "apiVersion": MACHINE_CONFIGS.api_version(), "kind": MACHINE_CONFIGS.kind, "name": name });
         json!({ "name": self.name, "source": self.sources.iter().map(source).collect::<Vec<_>>() })
     }
-}
-
-fn name_of(object: &Value) -> &str {
-    object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
 /// Merges specs. For files, units, users and the kernel type the last one wins. Kernel arguments and

@@ -8,6 +8,7 @@ use serde_json::Value;
 use windtunnel_controllers::workqueue::WorkQueue;
 use windtunnel_controllers::{Actor, Input, Interest, Step};
 use windtunnel_core::clock::Time;
+use windtunnel_core::cluster_version::completed_version;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
 use windtunnel_core::rng::Streams;
@@ -47,13 +48,13 @@ impl BackupController {
         let Some(backup) = condition::find_in_status(etcd, KIND).map(Condition::from_value) else {
             return Some(condition_write(etcd, "Unknown", "ControllerStarted", "", now));
         };
-        let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version")?;
+        let cluster_version = view.cluster_version()?;
         if !is_waited_for(cluster_version) || backup.status == "True" {
             return None;
         }
         let node = masters(view).first()?.name();
         let Some((backed_up, until)) = &self.under_way else {
-            let backed_up = completed(cluster_version)?.to_owned();
+            let backed_up = completed_version(cluster_version)?.to_owned();
             let mut draws = self.streams.stream(&format!("etcd-backup/{backed_up}"));
             let seconds = draws.between(SECONDS.0, SECONDS.1);
             let until = now + SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(0));
@@ -118,15 +119,9 @@ fn is_waited_for(cluster_version: &Object) -> bool {
     })
 }
 
-/// The last completed version.
-fn completed(cluster_version: &Object) -> Option<&str> {
-    let mut history = cluster_version.list("/status/history").iter();
-    history.find(|entry| entry["state"] == "Completed")?["version"].as_str()
-}
-
 fn condition_write(etcd: &Object, status: &str, reason: &str, message: &str, now: Time) -> Write {
     let mut value = etcd.to_value();
-    let mut list = etcd.list("/status/conditions").to_vec();
+    let mut list = etcd.conditions().to_vec();
     condition::set(&mut list, &Condition::new(KIND, status, reason, message), now);
     value["status"]["conditions"] = Value::Array(list);
     Write::update_status(&CLUSTER_OPERATORS, value)

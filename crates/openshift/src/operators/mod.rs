@@ -31,6 +31,8 @@ use windtunnel_controllers::environment::NodeEnvironment;
 use windtunnel_controllers::workqueue::WorkQueue;
 use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
 use windtunnel_core::clock::{Time, after};
+use windtunnel_core::cluster_operator::version_of;
+use windtunnel_core::cluster_version::desired_version;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, FEATURE_GATES, INFRASTRUCTURES, NAMESPACES, NODES, PODS,
@@ -238,7 +240,7 @@ impl Operator {
     fn wanted_version(&self, view: &View) -> Option<String> {
         if self.facts.deployment.is_empty() {
             view.get_key(&self.key())?;
-            let version = view.get(&CLUSTER_VERSIONS, "", "version")?.text("/status/desired/version");
+            let version = desired_version(view.cluster_version()?);
             return self.has_facts(version).then(|| version.to_owned());
         }
         let deployment = view.get(&DEPLOYMENTS, &self.facts.namespace, &self.facts.deployment)?;
@@ -400,6 +402,5 @@ pub(super) fn identity(facts: &release::OperatorFacts) -> Identity {
 }
 
 fn reported_version(object: &Value) -> Option<&str> {
-    let versions = object["status"]["versions"].as_array()?;
-    versions.iter().find(|version| version["name"] == OPERATOR)?["version"].as_str()
+    version_of(object, OPERATOR)
 }

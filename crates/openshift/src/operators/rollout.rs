@@ -10,8 +10,7 @@ use super::reported_version;
 
 /// Target and start of the rollout in the `ClusterOperator`'s status.
 pub(super) fn rollout_in(object: &Object) -> Option<(&str, Time)> {
-    let progressing =
-        condition::find_in_status(object, "Progressing").filter(|condition| condition["status"] == "True")?;
+    let progressing = condition::find_with_status(object, "Progressing", "True")?;
     let target = health::target_in(progressing["message"].as_str()?)?;
     Some((target, progressing["lastTransitionTime"].as_str().and_then(parse_rfc3339)?))
 }

@@ -79,7 +79,7 @@ impl ServiceCa {
         self.queue.add(signer());
         for kind in [SERVICES, CONFIG_MAPS] {
             let requesting = view.list(&kind).filter(|object| wants(object));
-            requesting.for_each(|object| self.queue.add(kind.key(object.namespace(), object.name())));
+            requesting.for_each(|object| self.queue.add(kind.key_of(object)));
         }
     }
 

@@ -9,6 +9,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::condition::{Condition, find_in_status, is_true};
+use windtunnel_core::name_of;
 
 use super::history::{History, version};
 use super::progress::Progress;
@@ -98,7 +99,7 @@ pub fn upstream(cluster_version: &Value, now: Time) -> ClusterVersionStatusInsig
             reason: updating.reason.to_owned(),
             message: updating.message,
         }],
-        resource: ResourceRef::cluster_version(text(&cluster_version["metadata"], "name")),
+        resource: ResourceRef::cluster_version(name_of(cluster_version)),
         assessment,
         versions: versions(history),
         completion: if assessment == Assessment::Completed { 100 } else { 0 },

@@ -122,7 +122,7 @@ impl Inputs {
     pub fn mock_now(&self) -> Time {
         let objects = std::iter::once(&self.cluster_version).chain(&self.cluster_operators);
         objects
-            .flat_map(|object| object.list("/status/conditions"))
+            .flat_map(Object::conditions)
             .filter_map(|condition| time_field(condition, "lastTransitionTime"))
             .filter(|at| *at > ZERO_TIME)
             .max()

@@ -146,7 +146,7 @@ impl<'a> Target<'a> {
 /// Assesses a node with the objects of `view`; `None` if no pool selects the node or there is no
 /// ClusterVersion. Reads only the two MachineConfigs that the node's annotations name.
 pub fn assess_in_view(node: &Object, view: &View) -> Option<NodeStatus> {
-    let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version")?;
+    let cluster_version = view.cluster_version()?;
     let node = Node::read(node);
     let pool = pool_object_of(&node, view.list(&MACHINE_CONFIG_POOLS))?;
     let configs = node.machine_configs().into_iter().filter_map(|name| view.get(&MACHINE_CONFIGS, "", name));

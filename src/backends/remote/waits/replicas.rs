@@ -52,8 +52,7 @@ impl Replicas {
                 return None;
             }
             let conditions = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-            let is_ready =
-                condition::find(conditions, "Ready").is_some_and(|ready| ready["status"] == "True");
+            let is_ready = condition::is_true_in(conditions, "Ready");
             Counts { all: 1, ready: i64::from(is_ready) }
         } else {
             Counts { all: number("replicas"), ready: number("readyReplicas") }

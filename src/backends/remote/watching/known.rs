@@ -49,7 +49,7 @@ impl Known {
             hide_secrets(resource, &mut object);
         }
         let object = Object::new(with_kind(object, resource));
-        let key = resource.key(object.namespace(), object.name());
+        let key = resource.key_of(&object);
         let at = revision(&object);
         let old = self.objects.get(&key).cloned();
         let newest = old.as_ref().map(revision).or_else(|| self.gone.get(&key).copied());
@@ -81,10 +81,7 @@ impl Known {
 
     /// Replaces all objects of a kind by a list at a revision.
     pub(in crate::backends::remote) fn replace(&mut self, resource: &Resource, items: Vec<Value>, at: u64) {
-        let name =
-            |item: &Value, field: &str| item["metadata"][field].as_str().unwrap_or_default().to_owned();
-        let there: BTreeSet<Key> =
-            items.iter().map(|item| resource.key(&name(item, "namespace"), &name(item, "name"))).collect();
+        let there: BTreeSet<Key> = items.iter().map(|item| resource.key_of(item)).collect();
         let known = self.objects.keys().filter(|key| key.is_kind(resource) && !there.contains(key));
         for key in known.cloned().collect::<Vec<_>>() {
             self.remove(&key, at);

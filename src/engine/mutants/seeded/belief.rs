@@ -1,7 +1,7 @@
 //! The writes that a component believes to have made.
 
 use serde_json::{Value, json};
-use windtunnel_core::{Change, ChangeKind, Key, Object, Operation, View, Write, patch};
+use windtunnel_core::{Change, ChangeKind, Key, Object, Operation, View, Write, name_of, patch};
 
 /// Writes that were not made, or made otherwise.
 #[derive(Debug, Clone, Default)]
@@ -124,7 +124,7 @@ fn after(write: &Write, before: Option<&Object>) -> Value {
 fn created(object: &Value, number: usize) -> Object {
     let mut object = object.clone();
     object["metadata"]["uid"] = json!(format!("forgotten-{number}"));
-    if object["metadata"]["name"].as_str().unwrap_or_default().is_empty() {
+    if name_of(&object).is_empty() {
         let prefix = object["metadata"]["generateName"].as_str().unwrap_or_default();
         object["metadata"]["name"] = json!(format!("{prefix}{number}"));
     }

@@ -1,6 +1,7 @@
 //! Mutants of the kubelet.
 
 use windtunnel_controllers::{Effect, Signal};
+use windtunnel_core::node;
 use windtunnel_core::resources::NODES;
 
 use super::writes::{forbidden, is, new_status, skipped_if, value};
@@ -66,7 +67,7 @@ pub(super) const MUTANTS: &[SeededMutant] = &[
         kind: SeededMutantKind::Wakes(|_, scene| {
             let node = scene.by.rsplit('/').next().unwrap_or_default();
             let node = scene.view.get(&NODES, "", node);
-            node.is_some_and(|node| node["spec"]["unschedulable"] == true).then_some(Some(scene.now))
+            node.is_some_and(|node| node::is_unschedulable(node)).then_some(Some(scene.now))
         }),
     },
 ];

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::{Object, Write, condition};
+use windtunnel_core::{Object, Write, condition, node, pod};
 
 use super::writes::{body, changed, is, skipped_if, value};
 use super::{Fate, Scene, SeededMutant, SeededMutantKind};
@@ -86,7 +86,7 @@ pub(super) const MUTANTS: &[SeededMutant] = &[
         bug: "class: wrong node chosen",
         text: "the scheduler prefers cordoned nodes",
         kind: SeededMutantKind::Writes(|write, scene| {
-            let cordoned = scene.view.list(&NODES).find(|node| node["spec"]["unschedulable"] == true);
+            let cordoned = scene.view.list(&NODES).find(|node| node::is_unschedulable(node));
             let Some(node) = cordoned.filter(|_| is(write, "create", "Pod", "binding")) else {
                 return Fate::Made;
             };
@@ -123,7 +123,7 @@ fn pods_of_ready_nodes_deleted(write: &Write, scene: &Scene<'_>) -> Fate {
     let Some(node) = nodes.next().filter(|_| taints && is(write, "patch", "Node", "")) else {
         return Fate::Made;
     };
-    let pods = scene.view.list(&PODS).filter(|pod| pod.text("/spec/nodeName") == node.name());
+    let pods = scene.view.list(&PODS).filter(|pod| pod::node_name(pod) == node.name());
     let deletions: Vec<Write> = pods.map(|pod| Write::delete(&PODS, pod.namespace(), pod.name())).collect();
     if deletions.is_empty() { Fate::Made } else { Fate::Followed(deletions) }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windtunnel_controllers::Effect;
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
-use windtunnel_core::{Object, Write, text_of};
+use windtunnel_core::{Object, Write, pool, text_of};
 use windtunnel_openshift::mco::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, LAST_APPLIED_DRAIN, ROLE, STATE,
     UPDATE_IN_PROGRESS,
@@ -125,8 +125,8 @@ pub(super) const MUTANTS: &[SeededMutant] = &[
         bug: "EUS: paused pool",
         text: "the event of the end of a pause is lost",
         kind: SeededMutantKind::Overlooks(|change| {
-            let was_paused = change.old.as_ref().is_some_and(|old| old["spec"]["paused"] == true);
-            change.key.is_kind(&MACHINE_CONFIG_POOLS) && was_paused && change.object["spec"]["paused"] != true
+            let was_paused = change.old.as_ref().is_some_and(|old| pool::is_paused(old));
+            change.key.is_kind(&MACHINE_CONFIG_POOLS) && was_paused && !pool::is_paused(&change.object)
         }),
     },
     SeededMutant {

@@ -92,7 +92,7 @@ pub(super) const MUTANTS: &[SeededMutant] = &[
         kind: SeededMutantKind::Writes(|write, scene| {
             let known = scene.view.get_key(&write.key());
             let has_none = known.is_some_and(|known| {
-                known.get("status").is_none_or(Value::is_null) || known.list("/status/conditions").is_empty()
+                known.get("status").is_none_or(Value::is_null) || known.conditions().is_empty()
             });
             skipped_if(is_status(write) && has_none)
         }),

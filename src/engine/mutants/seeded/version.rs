@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
-use windtunnel_core::resources::{CLUSTER_VERSIONS, DEPLOYMENTS, JOBS, MACHINE_CONFIG_POOLS, PODS};
+use windtunnel_core::resources::{DEPLOYMENTS, JOBS, MACHINE_CONFIG_POOLS, PODS};
 use windtunnel_core::{Write, condition, text_of};
 
 use super::writes::{changed, is, keeps_condition, new_status, skipped_if, touch, value};
@@ -168,10 +168,7 @@ fn completed_before_masters(write: &Write, scene: &Scene<'_>) -> Fate {
 }
 
 fn history_appended(write: &Write, scene: &Scene<'_>) -> Fate {
-    let known = scene
-        .view
-        .get(&CLUSTER_VERSIONS, "", "version")
-        .map_or(0, |version| version.list("/status/history").len());
+    let known = scene.view.cluster_version().map_or(0, |version| version.list("/status/history").len());
     if !is_status(write) {
         return Fate::Made;
     }
@@ -198,7 +195,7 @@ fn desired_after_restart(write: &Write, scene: &Scene<'_>) -> Fate {
 }
 
 fn rejected_release_is_target(write: &Write, scene: &Scene<'_>) -> Fate {
-    let version = scene.view.get(&CLUSTER_VERSIONS, "", "version");
+    let version = scene.view.cluster_version();
     let wanted = version.map_or("", |version| version.text("/spec/desiredUpdate/version"));
     if !is_status(write) || wanted.is_empty() || new_status(write, "ReleaseAccepted") != "False" {
         return Fate::Made;

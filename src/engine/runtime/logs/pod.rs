@@ -1,10 +1,10 @@
 //! The log of a pod: its own lines, and those of its workload, whose program is simulated outside its pods.
 
 use serde_json::Value;
-use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, parse_rfc3339};
 use windtunnel_core::log::LogLine;
 use windtunnel_core::resources::PODS;
+use windtunnel_core::{Object, pod};
 
 use super::Logs;
 
@@ -35,7 +35,7 @@ fn workload_log(pod: &Object) -> Option<String> {
     let owner = pod.list("/metadata/ownerReferences").iter().find(|owner| owner["controller"] == true)?;
     let name = text(owner, "name");
     match text(owner, "kind") {
-        "DaemonSet" => Some(format!("{name}-{}", pod.text("/spec/nodeName"))),
+        "DaemonSet" => Some(format!("{name}-{}", pod::node_name(pod))),
         "ReplicaSet" => {
             let hash = pod.label("pod-template-hash")?;
             name.strip_suffix(hash)?.strip_suffix('-').map(str::to_owned)

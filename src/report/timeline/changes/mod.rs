@@ -133,8 +133,7 @@ fn pod_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
 
 /// Returns conditions with a changed status, reason or message, and removed conditions.
 fn condition_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
-    let read =
-        |object: &Object| object.list("/status/conditions").iter().map(Condition::from_value).collect();
+    let read = |object: &Object| object.conditions().iter().map(Condition::from_value).collect();
     let old: Vec<Condition> = before.map(read).unwrap_or_default();
     let new: Vec<Condition> = read(after);
     let mut found = Vec::new();

@@ -2,7 +2,7 @@
 //! daemon.
 
 use serde_json::Value;
-use windtunnel_core::Object;
+use windtunnel_core::{Object, node};
 
 use super::{Change, LAST_SYNCED, change, condition_changes, text_change};
 
@@ -76,7 +76,7 @@ pub(super) fn of_cluster_operator(before: Option<&Object>, after: &Object) -> Ve
 pub(super) fn of_node(before: Option<&Object>, after: &Object) -> Vec<Change> {
     const PREFIX: &str = "machineconfiguration.openshift.io/";
     let mut found = Vec::new();
-    let cordoned = |object: &Object| object["spec"]["unschedulable"] == true;
+    let cordoned = |object: &Object| node::is_unschedulable(object);
     if cordoned(after) != before.is_some_and(cordoned) {
         found.push(change("cordon", if cordoned(after) { "cordoned" } else { "uncordoned" }));
     }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
-use windtunnel_core::{Resource, resources};
+use windtunnel_core::{Resource, name_of, resources};
 
 use crate::access::Access;
 use crate::access::rbac::aggregation::{self, Part};
@@ -44,8 +44,7 @@ impl Access {
         let created = json!(rfc3339(now));
         let tables = self.policy.tables();
         for template in templates(minor) {
-            let text = |field: &str| template.object["metadata"][field].as_str().unwrap_or_default();
-            let key = template.resource.key(text("namespace"), text("name"));
+            let key = template.resource.key_of(&template.object);
             let table = table(tables, &template.resource);
             // A restarted server already has them.
             if store.get(table, &key.namespace, &key.name).is_none() {
@@ -222,7 +221,7 @@ fn aggregate(templates: &mut [Template]) {
         let parts = roles.iter().map(|(name, labels, rules)| Part { name, labels, rules });
         for template in templates.iter_mut() {
             let Some(selectors) = aggregation::selectors(&template.object) else { continue };
-            let name = template.object["metadata"]["name"].as_str().unwrap_or_default();
+            let name = name_of(&template.object);
             let rules = aggregation::rules(name, &selectors, &parts);
             template.object["rules"] = rules.iter().map(Rule::as_json).collect();
         }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use windtunnel_core::clock::rfc3339;
 use windtunnel_core::resources::{NODES, PODS, SERVICE_ACCOUNTS};
-use windtunnel_core::{Object, Resource};
+use windtunnel_core::{Object, Resource, pod};
 
 use crate::access::Access;
 use crate::access::SECRETS;
@@ -176,7 +176,7 @@ fn bind_token(objects: Objects<'_>, wanted: &Value, name: &str, bound: &mut Boun
                 return Err(BoxedRejection::bad_request(why));
             }
             bound.pod = Some(reference(&pod));
-            let node = pod.text("/spec/nodeName");
+            let node = pod::node_name(&pod);
             if !node.is_empty() {
                 let found = objects.get(&NODES, "", node).map(|node| reference(&node));
                 bound.node = found.or_else(|| Some(Reference { name: node.to_owned(), uid: String::new() }));

@@ -6,10 +6,10 @@
 //! other write, so a quota applies from the moment of its creation.
 
 use serde_json::{Value, json};
-use windtunnel_core::Resource;
 use windtunnel_core::clock::Time;
 use windtunnel_core::quota::amounts::{self, Amounts};
 use windtunnel_core::quota::{self, UsageCount};
+use windtunnel_core::{Resource, name_of};
 
 use crate::admission::{Admission, Admitter, Attributes, Operation};
 use crate::call::Call;
@@ -63,7 +63,7 @@ impl Admitter<'_> {
         if !quota::covers(&quota["spec"], group, plural, object) {
             return Ok(());
         }
-        let name = quota["metadata"]["name"].as_str().unwrap_or_default();
+        let name = name_of(quota);
         let rejection =
             |why: String| Err(BoxedRejection::forbidden(&call.kind.resource, attributes.name, &why));
         let missing = if is_pod { missing(&object["spec"], &hard) } else { String::new() };
@@ -164,7 +164,7 @@ impl Admission {
         let Some(table) = self.quotas.filter(|_| quota["status"] != *status) else { return };
         let mut changed = quota.clone();
         changed["status"] = status.clone();
-        let key = QUOTAS.key(namespace, quota["metadata"]["name"].as_str().unwrap_or_default());
+        let key = QUOTAS.key(namespace, name_of(quota));
         store.rewrite(table, &key, 0, changed);
     }
 }

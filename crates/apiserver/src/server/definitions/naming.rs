@@ -28,9 +28,7 @@ impl ApiServer {
         let (accepted, conflict) = self.claimed(crd).accept(crd);
         let mut next = crd.clone();
         let mut conditions = next["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let is_established = |conditions: &[Value]| {
-            condition::find(conditions, "Established").is_some_and(|found| found["status"] == "True")
-        };
+        let is_established = |conditions: &[Value]| condition::is_true_in(conditions, "Established");
         let names = match &conflict {
             None => ("True", "NoConflicts", "no conflicts found"),
             Some((reason, message)) => ("False", *reason, message.as_str()),
@@ -73,9 +71,7 @@ impl ApiServer {
             .list(self.tables.definitions, "")
             .filter(|(_, _, entry)| {
                 let crd = entry.served();
-                crd["spec"]["group"] == group
-                    && condition::find_in_status(&crd, "NamesAccepted")
-                        .is_some_and(|found| found["status"] == "False")
+                crd["spec"]["group"] == group && condition::has_status(&crd, "NamesAccepted", "False")
             })
             .map(|(_, name, _)| name.to_owned())
             .collect();

@@ -69,7 +69,7 @@ fn finalized(namespace: &Object) -> Write {
 
 /// Writes the conditions if they differ from those in the API.
 fn write_conditions(namespace: &Object, conditions: &[Condition], now: Time) -> Option<Write> {
-    let before = namespace.list("/status/conditions");
+    let before = namespace.conditions();
     let mut list: Vec<Value> = before.to_vec();
     for condition in conditions {
         condition::set(&mut list, condition, now);

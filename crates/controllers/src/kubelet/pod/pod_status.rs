@@ -3,10 +3,10 @@
 use std::net::Ipv4Addr;
 
 use serde_json::{Map, Value, json};
-use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::rng::Streams;
+use windtunnel_core::{Object, pod};
 
 use super::sync_context::SyncContext;
 use crate::kubelet::mirror;
@@ -236,7 +236,7 @@ impl Status {
             .chain([("/spec/containers", "/status/containerStatuses", false)])
             .flat_map(|(specs, statuses, init)| read_containers(pod, specs, statuses, init))
             .collect();
-        let phase = match pod.text("/status/phase") {
+        let phase = match pod::phase(pod) {
             "Running" => "Running",
             "Succeeded" => "Succeeded",
             "Failed" => "Failed",
@@ -317,7 +317,7 @@ impl Status {
 
     /// The new conditions of the pod. Keeps conditions of other writers.
     fn conditions(&self, pod: &Object, now: Time, kubelet_minor: u32) -> Vec<Value> {
-        let mut list = pod.list("/status/conditions").to_vec();
+        let mut list = pod.conditions().to_vec();
         let names = |open: &dyn Fn(&Container) -> bool| -> Vec<&str> {
             let open = self.containers.iter().filter(|container| open(container));
             open.map(|container| container.name.as_str()).collect()

@@ -124,7 +124,7 @@ pub(in crate::kubelet) fn sync(
     images: &mut BTreeSet<String>,
 ) -> SyncResult {
     let status = Status::from_pod(pod);
-    let key = PODS.key(pod.namespace(), pod.name());
+    let key = PODS.key_of(pod);
     let mut pod_sync = PodSync { site, pod, key, memory, images, status, out: SyncResult::default() };
     if pod.is_terminating() {
         pod_sync.stop();

@@ -227,7 +227,7 @@ impl Reconcile for AutoscalerController {
         }
         *at = now + PERIOD;
         self.queue.add_by(key.clone(), *at);
-        let conditions = autoscaler.list("/status/conditions").to_vec();
+        let conditions = autoscaler.conditions().to_vec();
         let mut round = Round { conditions, now, current: None, desired: None, rescale: None };
         self.assess(key, autoscaler, view, &mut round);
         let kind = target_kind(autoscaler);

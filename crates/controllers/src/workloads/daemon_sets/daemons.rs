@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{DAEMON_SETS, NODES, PODS};
-use windtunnel_core::{Object, View, Write};
+use windtunnel_core::{Object, View, Write, pod};
 
 use crate::owners;
 use crate::scheduler::placement::is_chosen;
@@ -140,7 +140,7 @@ impl<'v> Daemons<'v> {
             return staying.into_iter().map(|pod| delete(pod)).collect();
         }
         let (ended, alive): (Vec<&&Object>, Vec<&&Object>) =
-            staying.into_iter().partition(|pod| matches!(pod.text("/status/phase"), "Succeeded" | "Failed"));
+            staying.into_iter().partition(|pod| pod::has_ended(pod));
         let mut writes: Vec<Write> = ended.iter().map(|pod| delete(pod)).collect();
         // Keeps the oldest pod. A terminating pod delays its replacement.
         writes.extend(alive.iter().skip(1).map(|pod| delete(pod)));
@@ -230,7 +230,7 @@ fn delete(pod: &Object) -> Write {
 fn node_of(pod: &Object) -> &str {
     const TERM: &str = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution\
                         /nodeSelectorTerms/0/matchFields/0/values/0";
-    match pod.text("/spec/nodeName") {
+    match pod::node_name(pod) {
         "" => pod.text(TERM),
         node => node,
     }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{DAEMON_SETS, NODES, PODS};
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write};
+use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, pod};
 
 use self::daemons::{Daemons, Model};
 use crate::environment::NodeEnvironment;
@@ -82,7 +82,7 @@ impl DaemonSetController {
         if first || !moved.is_empty() {
             for set in input.view.list(&DAEMON_SETS) {
                 if first || !self.has_no_pods(set) && moves_daemons(&moved, set) {
-                    self.queue.add(DAEMON_SETS.key(set.namespace(), set.name()));
+                    self.queue.add(DAEMON_SETS.key_of(set));
                 }
             }
         }
@@ -101,9 +101,9 @@ impl DaemonSetController {
     fn add_end_events(&mut self, key: &Key, writes: &[Write], view: &View) {
         let deletions = writes.iter().filter(|write| write.verb() == "delete" && write.resource == PODS);
         for pod in deletions.filter_map(|write| view.get_key(&write.key())) {
-            let (namespace, name, node) = (pod.namespace(), pod.name(), pod.text("/spec/nodeName"));
+            let (namespace, name, node) = (pod.namespace(), pod.name(), pod::node_name(pod));
             let found = |phase: &str| format!("Found {phase} daemon pod {namespace}/{name} on node {node}");
-            let notice = match pod.text("/status/phase") {
+            let notice = match pod::phase(pod) {
                 "Failed" => Notice::warning("FailedDaemonPod", found("failed") + ", will try to kill it"),
                 "Succeeded" => {
                     Notice::normal("SucceededDaemonPod", found("succeeded") + ", will try to delete it")

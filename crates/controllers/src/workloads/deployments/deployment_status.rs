@@ -76,7 +76,7 @@ impl Counts {
         if let Some(collisions) = deployment.number("/status/collisionCount") {
             status["collisionCount"] = json!(collisions);
         }
-        let mut list = deployment.list("/status/conditions").to_vec();
+        let mut list = deployment.conditions().to_vec();
         let least = replicas_of(deployment) - Bounds::of(deployment).unavailable;
         conditions::put_available(&mut list, self.available >= least, now);
         change(&mut list);
@@ -102,7 +102,7 @@ pub(super) fn write_status(
     now: Time,
 ) -> Option<Write> {
     let failure = sets.new.into_iter().chain(sets.old.iter().copied()).find_map(|set| {
-        let list = set.list("/status/conditions");
+        let list = set.conditions();
         windtunnel_core::condition::find(list, "ReplicaFailure").cloned()
     });
     let status = counts.status(deployment, now, |list| {
@@ -131,7 +131,7 @@ pub(super) fn all_available(deployment: &Object, differences: Differences, now: 
 pub(super) fn write_revision(deployment: &Object, set: &Object, now: Time) -> Option<Write> {
     let revision = set.annotation(REVISION).unwrap_or_default();
     let is_known = deployment.annotation(REVISION) == Some(revision) || revision.is_empty();
-    let mut list = deployment.list("/status/conditions").to_vec();
+    let mut list = deployment.conditions().to_vec();
     if conditions::has_deadline(deployment) {
         if !is_known && is_created_by(deployment, set) {
             conditions::put_created(&mut list, set.name(), now);
@@ -139,7 +139,7 @@ pub(super) fn write_revision(deployment: &Object, set: &Object, now: Time) -> Op
             conditions::put_found(&mut list, set.name(), now);
         }
     }
-    if is_known && list == deployment.list("/status/conditions") {
+    if is_known && list == deployment.conditions() {
         return None;
     }
     let mut value = deployment.to_value();
@@ -159,7 +159,7 @@ fn is_created_by(deployment: &Object, set: &Object) -> bool {
 
 /// Writes other conditions, if they differ from the API.
 pub(super) fn write_conditions(deployment: &Object, change: impl FnOnce(&mut Vec<Value>)) -> Option<Write> {
-    let before = deployment.list("/status/conditions");
+    let before = deployment.conditions();
     let mut list = before.to_vec();
     change(&mut list);
     if list == before {

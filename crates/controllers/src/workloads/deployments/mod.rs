@@ -86,7 +86,7 @@ impl DeploymentController {
     fn notice(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
             for deployment in input.view.list(&DEPLOYMENTS) {
-                self.queue.add(DEPLOYMENTS.key(deployment.namespace(), deployment.name()));
+                self.queue.add(DEPLOYMENTS.key_of(deployment));
             }
         }
         for change in input.changes {

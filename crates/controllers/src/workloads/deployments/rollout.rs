@@ -1,6 +1,6 @@
 //! Rollouts of a Deployment: creation of the new ReplicaSet and scaling.
 
-use windtunnel_core::{Object, View, Write};
+use windtunnel_core::{Object, View, Write, pod};
 
 use super::sets::{Sets, count, replicas_of, scaled};
 use crate::owners;
@@ -67,8 +67,7 @@ fn scale_old_sets_to_zero(deployment: &Object, sets: &Sets<'_>) -> Vec<Write> {
 /// Whether old pods still exist. Ended pods count only while they are terminating, as they may still hold
 /// resources.
 fn old_pods_run(sets: &Sets<'_>, view: &View) -> bool {
-    let over =
-        |pod: &Object| matches!(pod.text("/status/phase"), "Succeeded" | "Failed") && !pod.is_terminating();
+    let over = |pod: &Object| pod::has_ended(pod) && !pod.is_terminating();
     sets.old.iter().any(|set| owners::pods_of(view, set).any(|pod| !over(pod)))
 }
 

@@ -81,8 +81,7 @@ fn announced(job: &Object) -> Option<End> {
     if condition::is_true(job, "SuccessCriteriaMet") {
         return Some(End::complete());
     }
-    let target =
-        condition::find_in_status(job, "FailureTarget").filter(|target| target["status"] == "True")?;
+    let target = condition::find_with_status(job, "FailureTarget", "True")?;
     let reasons = ["PodFailurePolicy", "BackoffLimitExceeded", "DeadlineExceeded"];
     let reason = reasons.into_iter().find(|reason| target["reason"] == **reason)?;
     Some(End::failed(reason, target["message"].as_str().unwrap_or_default()))

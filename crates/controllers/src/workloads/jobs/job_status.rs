@@ -79,7 +79,7 @@ pub(super) fn add_condition(status: &mut Value, kind: &str, end: &End, now: Time
 /// Whether a status has `Suspended=True`.
 pub(super) fn is_suspended(status: &Value) -> bool {
     let list = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
-    condition::find(list, "Suspended").is_some_and(|found| found["status"] == "True")
+    condition::is_true_in(list, "Suspended")
 }
 
 /// Sets `Suspended`; a resumed Job gets a new start time.

@@ -3,7 +3,7 @@
 use serde_json::json;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{JOBS, PODS};
-use windtunnel_core::{Object, Write};
+use windtunnel_core::{Object, Write, pod};
 
 use super::indexes::{self, Indexes};
 use super::number;
@@ -97,12 +97,7 @@ fn pods_to_delete<'a>(active: &[&'a Object], count: usize) -> Vec<&'a Object> {
     pods.sort_by_key(|pod| {
         let is_ready = windtunnel_core::condition::is_true(pod, "Ready");
         let age = pod.time("/metadata/creationTimestamp");
-        (
-            !pod.text("/spec/nodeName").is_empty(),
-            pod.text("/status/phase") == "Running",
-            is_ready,
-            std::cmp::Reverse(age),
-        )
+        (!pod::node_name(pod).is_empty(), pod::phase(pod) == "Running", is_ready, std::cmp::Reverse(age))
     });
     pods.truncate(count);
     pods

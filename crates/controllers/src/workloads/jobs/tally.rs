@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::PODS;
-use windtunnel_core::{Object, View, Write};
+use windtunnel_core::{Object, View, Write, pod};
 
 use super::failure_policy::{self, Verdict};
 use super::indexes::{self, Indexes};
@@ -111,8 +111,7 @@ impl<'a> Tally<'a> {
     }
 
     fn take(&mut self, pod: &'a Object) {
-        let has_ended = matches!(pod.text("/status/phase"), "Succeeded" | "Failed");
-        match (has_ended, pod.is_terminating()) {
+        match (pod::has_ended(pod), pod.is_terminating()) {
             (false, false) => return self.active.push(pod),
             (false, true) => self.terminating.push(pod),
             _ => {}
@@ -131,7 +130,7 @@ impl<'a> Tally<'a> {
 
     /// The result of a pod that is not counted yet; `None` if it has not ended.
     fn fate(&mut self, pod: &Object) -> Option<Fate> {
-        match pod.text("/status/phase") {
+        match pod::phase(pod) {
             "Succeeded" => return Some(Fate::Succeeded),
             "Failed" => {}
             // With the replacement policy `Failed`, a terminating pod has not failed yet. Otherwise it has.

@@ -12,7 +12,7 @@ use serde_json::json;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{PODS, REPLICA_SETS, REPLICATION_CONTROLLERS};
 use windtunnel_core::selector::selector_matches;
-use windtunnel_core::{ChangeKind, Identity, Key, Object, Resource, View, Write};
+use windtunnel_core::{ChangeKind, Identity, Key, Object, Resource, View, Write, pod};
 
 use crate::event_log::{EventLog, add_pod_events};
 use crate::workloads::claims::claim_pods;
@@ -71,7 +71,7 @@ impl ReplicaSetController {
     fn notice(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
             for set in input.view.list(&self.kind) {
-                self.queue.add(self.kind.key(set.namespace(), set.name()));
+                self.queue.add(self.kind.key_of(set));
             }
         }
         for change in input.changes {
@@ -108,7 +108,7 @@ impl ReplicaSetController {
     fn add_choosers(&mut self, pod: &Object, view: &View) {
         for set in view.list_in(&self.kind, pod.namespace()) {
             if self.selects(set, pod) {
-                self.queue.add(self.kind.key(set.namespace(), set.name()));
+                self.queue.add(self.kind.key_of(set));
             }
         }
     }
@@ -143,7 +143,7 @@ impl ReplicaSetController {
 
 /// Whether a pod is terminating and has not ended.
 fn is_ending(pod: &Object) -> bool {
-    pod.is_terminating() && !matches!(pod.text("/status/phase"), "Succeeded" | "Failed")
+    pod.is_terminating() && !pod::has_ended(pod)
 }
 
 fn wanted_replicas(set: &Object) -> usize {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use windtunnel_core::Object;
+use windtunnel_core::{Object, pod};
 
 use crate::owners::available_at;
 
@@ -15,12 +15,11 @@ const COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 pub(super) fn pods_to_delete<'v>(pods: &[&'v Object], count: usize) -> Vec<&'v Object> {
     let mut on_node: BTreeMap<&str, usize> = BTreeMap::new();
     for pod in pods {
-        *on_node.entry(pod.text("/spec/nodeName")).or_default() += 1;
+        *on_node.entry(pod::node_name(pod)).or_default() += 1;
     }
     let rank = |pod: &Object| {
-        let node = pod.text("/spec/nodeName");
-        let phase =
-            ["Pending", "Unknown", "Running"].iter().position(|phase| *phase == pod.text("/status/phase"));
+        let node = pod::node_name(pod);
+        let phase = ["Pending", "Unknown", "Running"].iter().position(|phase| *phase == pod::phase(pod));
         let ready_since = available_at(pod, 0);
         let cost: i64 = pod.annotation(COST).and_then(|text| text.parse().ok()).unwrap_or(0);
         (

@@ -66,7 +66,7 @@ pub(super) fn write_status(
     if let Some(terminating) = counts.terminating {
         status["terminatingReplicas"] = json!(terminating);
     }
-    let mut conditions: Vec<Value> = set.list("/status/conditions").to_vec();
+    let mut conditions: Vec<Value> = set.conditions().to_vec();
     match rejection {
         Some(why) if condition::find_in_status(set, "ReplicaFailure").is_none() => {
             let failure = Condition::new("ReplicaFailure", "True", "FailedCreate", why);

@@ -70,7 +70,7 @@ impl StatefulSetController {
     fn notice(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
             for set in input.view.list(&STATEFUL_SETS) {
-                self.queue.add(STATEFUL_SETS.key(set.namespace(), set.name()));
+                self.queue.add(STATEFUL_SETS.key_of(set));
             }
         }
         for change in input.changes {
@@ -109,7 +109,7 @@ impl StatefulSetController {
                 !set.list("/spec/volumeClaimTemplates").is_empty()
             };
             if is_concerned {
-                self.queue.add(STATEFUL_SETS.key(set.namespace(), set.name()));
+                self.queue.add(STATEFUL_SETS.key_of(set));
             }
         }
     }

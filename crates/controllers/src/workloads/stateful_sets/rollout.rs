@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use serde_json::Value;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{PODS, STATEFUL_SETS};
-use windtunnel_core::{Object, View, Write};
+use windtunnel_core::{Object, View, Write, pod};
 
 use super::{ordinals, pods, volumes};
 use crate::owners;
@@ -146,13 +146,13 @@ impl<'v> Rollout<'v> {
             }
             return Pace::Waits;
         };
-        if matches!(pod.text("/status/phase"), "Failed" | "Succeeded") {
+        if pod::has_ended(pod) {
             if !pod.is_terminating() {
                 writes.push(delete(pod));
             }
             return Pace::Waits;
         }
-        if pod.text("/status/phase") == "Pending" {
+        if pod::phase(pod) == "Pending" {
             writes.extend(volumes::creations(self.set, ordinal, self.view));
             writes.extend(self.claim_updates(pod, false));
         }
@@ -244,7 +244,7 @@ impl<'v> Rollout<'v> {
 
 /// Whether a pod is running and ready.
 pub(super) fn is_ready(pod: &Object) -> bool {
-    pod.text("/status/phase") == "Running" && owners::available_at(pod, 0).is_some()
+    pod::phase(pod) == "Running" && owners::available_at(pod, 0).is_some()
 }
 
 fn delete(pod: &Object) -> Write {

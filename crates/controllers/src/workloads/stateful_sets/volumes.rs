@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS};
-use windtunnel_core::{Object, Resource, View, Write};
+use windtunnel_core::{Object, Resource, View, Write, name_of};
 
 use super::ordinals;
 use crate::owners;
@@ -16,12 +16,8 @@ fn templates(set: &Object) -> &[Value] {
     set.list("/spec/volumeClaimTemplates")
 }
 
-fn template_name(template: &Value) -> &str {
-    template["metadata"]["name"].as_str().unwrap_or_default()
-}
-
 fn claim_name(set: &Object, template: &Value, ordinal: i64) -> String {
-    format!("{}-{}", template_name(template), ordinals::name(set, ordinal))
+    format!("{}-{}", name_of(template), ordinals::name(set, ordinal))
 }
 
 /// The existing claims of the pod with this ordinal.
@@ -65,7 +61,7 @@ pub(super) fn delay_creation(set: &Object, ordinal: i64, view: &View) -> bool {
 pub(super) fn matches(set: &Object, pod: &Object, ordinal: i64) -> bool {
     templates(set).iter().all(|template| {
         let mut volumes = pod.list("/spec/volumes").iter();
-        let volume = volumes.find(|volume| volume["name"] == *template_name(template));
+        let volume = volumes.find(|volume| volume["name"] == *name_of(template));
         volume.is_some_and(|volume| {
             volume["persistentVolumeClaim"]["claimName"] == claim_name(set, template, ordinal)
         })
@@ -79,10 +75,9 @@ pub(super) fn mounted(set: &Object, pod: &Value, ordinal: i64) -> Option<Vec<Val
     }
     let claimed = templates(set).iter().map(|template| {
         let claim = json!({ "claimName": claim_name(set, template, ordinal) });
-        json!({ "name": template_name(template), "persistentVolumeClaim": claim })
+        json!({ "name": name_of(template), "persistentVolumeClaim": claim })
     });
-    let is_claimed =
-        |volume: &&Value| templates(set).iter().any(|claim| volume["name"] == *template_name(claim));
+    let is_claimed = |volume: &&Value| templates(set).iter().any(|claim| volume["name"] == *name_of(claim));
     let others = pod["spec"]["volumes"].as_array().into_iter().flatten();
     Some(claimed.chain(others.filter(|volume| !is_claimed(volume)).cloned()).collect())
 }

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use serde_json::Value;
-use windtunnel_core::Identity;
 use windtunnel_core::text::go_quote::quote;
+use windtunnel_core::{Identity, name_of};
 
 /// The weight of each privilege. A heavier one exceeds the sum of all lighter ones.
 const PRIVILEGED: i64 = 1_600_000;
@@ -38,7 +38,7 @@ pub(super) struct Constraint {
 impl Constraint {
     pub(super) fn from_object(object: &Value) -> Self {
         Self {
-            name: object["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
+            name: name_of(object).to_owned(),
             priority: object["priority"].as_i64().unwrap_or(0),
             weight: weight(object),
             users: texts(&object["users"]).map(str::to_owned).collect(),

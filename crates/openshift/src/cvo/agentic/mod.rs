@@ -9,9 +9,7 @@ mod tests;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::resources::{
-    AGENTIC_RUNS, CLUSTER_VERSIONS, CUSTOM_RESOURCE_DEFINITIONS, FEATURE_GATES,
-};
+use windtunnel_core::resources::{AGENTIC_RUNS, CUSTOM_RESOURCE_DEFINITIONS, FEATURE_GATES};
 use windtunnel_core::{Object, View, Write, condition};
 
 use super::outbox::{Outbox, Purpose};
@@ -53,7 +51,7 @@ impl AgenticRuns {
             return;
         }
         self.processed = requested_at;
-        let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") else { return };
+        let Some(cluster_version) = view.cluster_version() else { return };
         let offer = Offer { cluster_version, own, updates, view };
         for write in offer.removals().chain(offer.creations(now)) {
             out.push(Purpose::AgenticRun, write);

@@ -5,7 +5,7 @@ use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CUSTOM_RESOURCE_DEFINITIONS, MACHINE_CONFIG_POOLS, NODES, POD_DISRUPTION_BUDGETS,
     PODS, PROXIES,
 };
-use windtunnel_core::{Object, Resource, View, condition};
+use windtunnel_core::{Object, Resource, View, condition, node, pod, pool};
 
 const NETWORKS: Resource = Resource::cluster("config.openshift.io", "v1", "Network", "networks");
 const API_SERVERS: Resource = Resource::cluster("config.openshift.io", "v1", "APIServer", "apiservers");
@@ -79,13 +79,13 @@ fn conditions(object: &Object) -> Value {
         });
         (text("type").to_owned(), details)
     };
-    object.list("/status/conditions").iter().map(entry).collect::<Map<_, _>>().into()
+    object.conditions().iter().map(entry).collect::<Map<_, _>>().into()
 }
 
 /// The objects whose condition has this status, with its reason and message.
 fn with_condition<'a>(objects: impl Iterator<Item = &'a Object>, kind: &str, status: &str) -> Vec<Value> {
     let matches = objects.filter_map(|object| {
-        let found = condition::find_in_status(object, kind).filter(|found| found["status"] == status)?;
+        let found = condition::find_with_status(object, kind, status)?;
         Some(json!({ "name": object.name(), "reason": found["reason"], "message": found["message"] }))
     });
     matches.collect()
@@ -130,7 +130,7 @@ fn operator_health(view: &View) -> Value {
             let count = |field: &str| pool.number(&format!("/status/{field}")).unwrap_or(0);
             json!({
                 "name": pool.name(),
-                "paused": pool["spec"]["paused"] == true,
+                "paused": pool::is_paused(pool),
                 "machine_count": count("machineCount"),
                 "ready_count": count("readyMachineCount"),
                 "updated_count": count("updatedMachineCount"),
@@ -181,9 +181,7 @@ fn api_deprecations(view: &View, target: &str) -> Value {
             });
             blockers.push(blocker);
         }
-        if let Some(found) =
-            condition::find_in_status(count, "Deprecated").filter(|found| found["status"] == "True")
-        {
+        if let Some(found) = condition::find_with_status(count, "Deprecated", "True") {
             let warning = json!({
                 "resource": count.name(), "request_count": requests, "message": found["message"],
             });
@@ -200,7 +198,7 @@ fn api_deprecations(view: &View, target: &str) -> Value {
 fn node_capacity(view: &View) -> Value {
     let total = view.list(&NODES).count();
     let ready = view.list(&NODES).filter(|node| condition::is_true(node, "Ready")).count();
-    let cordoned = view.list(&NODES).filter(|node| node["spec"]["unschedulable"] == true).count();
+    let cordoned = view.list(&NODES).filter(|node| node::is_unschedulable(node)).count();
     json!({
         "total_nodes": total,
         "ready_nodes": ready,
@@ -245,9 +243,9 @@ fn etcd_health(view: &View) -> CheckResult {
     let pods = view.list_in(&PODS, "openshift-etcd").filter(|pod| pod.label("app") == Some("etcd"));
     let members: Vec<Value> = pods
         .map(|pod| {
-            let phase = pod.text("/status/phase");
+            let phase = pod::phase(pod);
             json!({
-                "name": pod.name(), "node": pod.text("/spec/nodeName"), "phase": phase,
+                "name": pod.name(), "node": pod::node_name(pod), "phase": phase,
                 "ready": phase == "Running",
             })
         })

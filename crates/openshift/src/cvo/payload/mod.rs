@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windtunnel_core::resources::{self, CLUSTER_OPERATORS};
-use windtunnel_core::{Object, Resource, View, text_of as text};
+use windtunnel_core::{Object, Resource, View, name_of, text_of as text};
 
 use crate::cvo::capabilities::NeededCapabilities;
 use crate::payload::Selection;
@@ -207,7 +207,7 @@ impl PayloadObject {
 
 /// The cluster's ClusterOperator of a task.
 pub(super) fn existing_operator<'v>(view: &'v View, operator: &ClusterOperatorTask) -> Option<&'v Object> {
-    view.get(&CLUSTER_OPERATORS, "", text(&operator.object["metadata"], "name"))
+    view.get(&CLUSTER_OPERATORS, "", name_of(&operator.object))
 }
 
 /// `namespace/name`, or only the name.

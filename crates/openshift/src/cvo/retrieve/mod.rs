@@ -16,7 +16,7 @@ use windtunnel_controllers::registry::Contents;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{JOBS, PODS};
 use windtunnel_core::rng::Stream;
-use windtunnel_core::{Answer, Object, Operation, Resource, View, Write};
+use windtunnel_core::{Answer, Object, Operation, Resource, View, Write, pod};
 
 use self::verify::{STORE_TIMEOUT, SignatureSources, Trust, Verifier};
 use self::version_pod::{Judgement, VersionPod};
@@ -106,8 +106,8 @@ impl OperatorContext {
     pub(super) fn find_stored_payload(&mut self, view: &View) {
         let has_fetched = |pod: &&Object| {
             pod.name().starts_with("version-")
-                && pod.text("/spec/nodeName") == self.node
-                && pod.text("/status/phase") == "Succeeded"
+                && pod::node_name(pod) == self.node
+                && pod::phase(pod) == "Succeeded"
         };
         let made_at = |pod: &&Object| pod.text("/metadata/creationTimestamp").to_owned();
         let last = view.list_in(&PODS, NAMESPACE).filter(has_fetched).max_by_key(made_at);

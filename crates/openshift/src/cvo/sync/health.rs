@@ -1,8 +1,8 @@
 //! Health checks of applied objects (`cvobuild.checkDeploymentHealth` and similar).
 
 use serde_json::Value;
+use windtunnel_core::Object;
 use windtunnel_core::condition::{self, Condition};
-use windtunnel_core::{Object, text_of};
 
 use super::failure::{FailingEffect, Failure};
 use crate::cvo::payload::namespaced_name;
@@ -26,9 +26,7 @@ pub(in crate::cvo) fn check_object(kind: &str, object: &Object) -> Health {
 }
 
 fn condition_with(object: &Object, kind: &str, status: &str) -> Option<Condition> {
-    condition::find_in_status(object, kind)
-        .filter(|found| text_of(found, "status") == status)
-        .map(Condition::from_value)
+    condition::find_with_status(object, kind, status).map(Condition::from_value)
 }
 
 fn bad(reason: &str, name: String, message: String) -> Failure {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
+use windtunnel_core::resources::CLUSTER_OPERATORS;
 use windtunnel_core::{Key, Object, Resource, View, Write};
 
 use super::failure::Failure;
@@ -28,7 +28,7 @@ impl Settled {
     /// An object that matches `wanted`.
     pub(in crate::cvo) fn new(resource: &Resource, object: &Object, wanted: Option<&PayloadObject>) -> Self {
         let is_shared = wanted.is_some_and(is_shared);
-        let key = resource.key(object.namespace(), object.name());
+        let key = resource.key_of(object);
         Self { resource: resource.clone(), key, seen: object.clone(), is_shared }
     }
 
@@ -107,7 +107,7 @@ pub(in crate::cvo) fn object_action(
     } else {
         Cow::Borrowed(&*wanted.object)
     };
-    let owner = view.get(&CLUSTER_VERSIONS, "", "version");
+    let owner = view.cluster_version();
     let write = write_for(existing, &resource, &object, wanted.rule, owner);
     if let Some(write) = write {
         return Ok(NextAction::Write(Box::new(write)));
@@ -139,7 +139,7 @@ pub(in crate::cvo) fn metadata(
     if settled.as_ref().is_some_and(|known| known.is_seen(existing)) {
         return None;
     }
-    let owner = view.get(&CLUSTER_VERSIONS, "", "version");
+    let owner = view.cluster_version();
     let write = write_for(Some(existing), &CLUSTER_OPERATORS, wanted, ApplyRule::Apply, owner);
     if write.is_none() {
         *settled = Some(Settled::new(&CLUSTER_OPERATORS, existing, None));

@@ -43,7 +43,7 @@ pub(in crate::cvo) fn accepted_risks_text(cluster_version: &Object, image: &str,
     let accepted = Accepted::from_spec(cluster_version);
     let applies = |risk: &&Value| {
         let conditions = risk["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-        condition::find(conditions, "Applies").is_some_and(|found| found["status"] == "True")
+        condition::is_true_in(conditions, "Applies")
     };
     let risks = update.and_then(|update| update["risks"].as_array()).into_iter().flatten();
     let names: Vec<&str> = risks

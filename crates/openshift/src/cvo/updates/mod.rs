@@ -171,9 +171,7 @@ impl Updates {
     /// The update targets: recommended releases, and those with risks.
     pub(super) fn targets(&self) -> (Vec<&Node>, Vec<&Node>) {
         let conditional = || self.offered.conditional.iter().zip(&self.recommended);
-        let is_good = |conditions: &[Value]| {
-            condition::find(conditions, "Recommended").is_some_and(|found| found["status"] == "True")
-        };
+        let is_good = |conditions: &[Value]| condition::is_true_in(conditions, "Recommended");
         let mut recommended: Vec<&Node> = self.offered.updates.iter().collect();
         recommended.extend(conditional().filter(|(_, (_, found))| is_good(found)).map(|((node, _), _)| node));
         recommended.sort_by(|a, b| b.version.cmp(&a.version));

@@ -68,7 +68,7 @@ impl Bench {
     }
 
     fn cluster_version(&self) -> Object {
-        self.view.get(&CLUSTER_VERSIONS, "", "version").unwrap().clone()
+        self.view.cluster_version().unwrap().clone()
     }
 
     /// Runs after this number of seconds. Returns whether there are changes to report.

@@ -18,7 +18,7 @@ pub(in crate::cvo) struct PreconditionError {
 
 /// Returns whether Upgradeable is False, so that an update must be judged.
 pub(in crate::cvo) fn refuses(cluster_version: &Object) -> bool {
-    condition::find_in_status(cluster_version, KIND).is_some_and(|found| found["status"] == "False")
+    condition::has_status(cluster_version, KIND, "False")
 }
 
 /// Judges an update to `target` of a cluster at `desired` or on its way there.

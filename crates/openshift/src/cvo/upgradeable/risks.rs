@@ -1,7 +1,7 @@
 //! The risks behind Upgradeable from 4.23 on. There are no separate conditions.
 
 use windtunnel_core::condition::{self, Condition};
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, cluster_version};
 
 use super::{KIND, gates, has_overrides, not_upgradeable_operators};
 use crate::cvo::behaviour::Behaviour;
@@ -30,7 +30,7 @@ pub(in crate::cvo) fn upgradeable_risks(
     let (major, minor) = behaviour.line;
     let at = |version: &str, page: &str| format!("{DOCUMENTS}{version}{page}");
     let own = format!("{major}.{minor}");
-    let desired = cluster_version.text("/status/desired/version");
+    let desired = cluster_version::desired_version(cluster_version);
     let desired = desired.rsplitn(2, '.').last().unwrap_or_default();
     let mut risks = Vec::new();
     if condition::is_true(cluster_version, "Progressing") {

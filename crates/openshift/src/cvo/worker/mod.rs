@@ -132,7 +132,7 @@ impl Worker {
         now: Time,
         out: &mut Outbox,
     ) {
-        if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
+        if let Some(cluster_version) = view.cluster_version() {
             // The available-updates loop runs in parallel. The worker reports its results when it is free.
             let last = self.updates.last_request().map(|(at, channel)| (at, channel.to_owned()));
             if self.updates.run(&site.environment, view, alerts, cluster_version, &self.own, now) {
@@ -273,7 +273,7 @@ impl Worker {
             self.conflicted = false;
             return self.queue.succeeded();
         };
-        let found = view.get(&CLUSTER_VERSIONS, "", "version");
+        let found = view.cluster_version();
         let mut error = rejection.message.as_str();
         if rejection.code == 409
             && !self.conflicted
@@ -317,7 +317,7 @@ impl Worker {
         let is_updating = self.apply.as_ref().is_some_and(|apply| apply.mode == ApplyMode::Updating);
         marks::STOPPED_IN_UPDATE.reach_if(is_updating);
         self.retrieval = None;
-        if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
+        if let Some(cluster_version) = view.cluster_version() {
             let can_accept = updates::can_accept(&self.own, view);
             (_, self.invalid) = desired::requested_target(cluster_version, &self.own, can_accept);
             self.evaluate_risks(site, view, cluster_version, now);

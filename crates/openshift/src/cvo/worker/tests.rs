@@ -166,7 +166,7 @@ fn last_reasons(
             json!({ "metadata": { "name": "etcd" }, "status": { "conditions": [refusing] } }),
         ),
         (CLUSTER_VERSIONS, {
-            let mut object = view.get(&CLUSTER_VERSIONS, "", "version").unwrap().to_value();
+            let mut object = view.cluster_version().unwrap().to_value();
             object["spec"]["desiredUpdate"]["version"] = json!("none");
             object
         }),
@@ -175,7 +175,7 @@ fn last_reasons(
         let key = resource.key("", object.name());
         view.apply(&Change { key, kind: ChangeKind::Modified, object, old: None });
     }
-    let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version").unwrap().clone();
+    let cluster_version = view.cluster_version().unwrap().clone();
     last(&mut worker, &site, &view, &cluster_version, &mut out);
     let written = statuses(&mut out).pop().map(|write| match write.operation {
         Operation::Update(object) => Object::new(object),
@@ -211,7 +211,7 @@ fn observed_after(fields: &Value) -> i64 {
     let mut observed = 0;
     for round in 0..4 {
         if round == 2 {
-            let mut object = view.get(&CLUSTER_VERSIONS, "", "version").unwrap().to_value();
+            let mut object = view.cluster_version().unwrap().to_value();
             object["metadata"]["generation"] = json!(2);
             for (name, value) in fields.as_object().unwrap() {
                 object["spec"][name] = value.clone();

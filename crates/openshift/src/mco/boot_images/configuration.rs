@@ -7,8 +7,7 @@ use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
 use windtunnel_controllers::{Actor, Input, Interest, Step};
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{
-    CLUSTER_VERSIONS, CONTROLLER_CONFIGS, CUSTOM_RESOURCE_DEFINITIONS, INFRASTRUCTURES,
-    MACHINE_CONFIGURATIONS,
+    CONTROLLER_CONFIGS, CUSTOM_RESOURCE_DEFINITIONS, INFRASTRUCTURES, MACHINE_CONFIGURATIONS,
 };
 use windtunnel_core::{Identity, Key, Object, View, Write};
 
@@ -98,7 +97,7 @@ fn selects_all(managed: &Value) -> bool {
 
 /// The version that the cluster was installed with, without suffixes: the oldest completed one in the history.
 fn installed_version(view: &View) -> String {
-    let history = view.get(&CLUSTER_VERSIONS, "", "version").map(|object| object.list("/status/history"));
+    let history = view.cluster_version().map(|object| object.list("/status/history"));
     let completed = history.unwrap_or_default().iter().rfind(|entry| entry["state"] == "Completed");
     let version = completed.and_then(|entry| Version::parse(entry["version"].as_str()?).ok());
     version.map_or_else(|| "0.0.0".to_owned(), |version| plain(&version))

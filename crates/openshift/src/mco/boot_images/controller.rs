@@ -37,7 +37,7 @@ impl BootImageController {
 pub(super) fn status(object: &Object, release: &Version, now: Time) -> Value {
     let mut status = object["status"].clone();
     let reason = "BootImageUpdateConfigurationAdded";
-    let mut list = object.list("/status/conditions").to_vec();
+    let mut list = object.conditions().to_vec();
     // A failure that someone else reports stays, because nothing here can repair it.
     if list.is_empty() {
         for (kind, message) in

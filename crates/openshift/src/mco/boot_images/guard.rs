@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 use windtunnel_core::condition;
-use windtunnel_core::resources::CLUSTER_VERSIONS;
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, cluster_version};
 
 use super::key;
 
@@ -44,8 +43,8 @@ fn failure(object: &Object) -> Option<&str> {
 
 /// The minor whose documentation applies: `4.22`, or `latest`.
 fn documented_minor(view: &View) -> String {
-    let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version");
-    let version = cluster_version.map_or("", |object| object.text("/status/desired/version"));
+    let cluster_version = view.cluster_version();
+    let version = cluster_version.map_or("", |object| cluster_version::desired_version(object));
     let mut parts = version.splitn(3, '.');
     match (parts.next(), parts.next()) {
         (Some(major), Some(minor)) => format!("{major}.{minor}"),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, FEATURE_GATES, MACHINE_CONFIG_NODES};
-use windtunnel_core::{Key, Object, Resource, View, Write};
+use windtunnel_core::{Key, Object, Resource, View, Write, name_of};
 
 use self::progress_steps::ProgressStep;
 use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG};
@@ -72,7 +72,7 @@ pub(super) fn key(node: &str) -> Key {
 
 /// Returns whether a node's object exists without any conditions.
 pub(super) fn has_no_conditions(node: &str, view: &View) -> bool {
-    view.get_key(&key(node)).is_some_and(|object| object.list("/status/conditions").is_empty())
+    view.get_key(&key(node)).is_some_and(|object| object.conditions().is_empty())
 }
 
 /// The failure in a node's object. `None` if it has no such condition yet, empty if there is no failure or if the
@@ -108,7 +108,7 @@ pub(super) fn write_pinned(
     now: Time,
 ) -> Option<Write> {
     let (object, resource) = (view.get_key(&key(node))?, served(view)?);
-    let mut list = object.list("/status/conditions").to_vec();
+    let mut list = object.conditions().to_vec();
     if list.is_empty() {
         list.extend(ALL.iter().map(|kind| condition_value(&initial_condition(kind), now)));
     }
@@ -181,7 +181,7 @@ impl ProgressWriter {
             list.extend(ALL.iter().map(|kind| condition_value(&initial_condition(kind), now)));
         } else if parent.kind == "Updated" {
             reset(&mut list, self.object["spec"]["configVersion"]["desired"].as_str(), now);
-        } else if condition::find(&list, "Updated").is_some_and(|updated| updated["status"] == "True") {
+        } else if condition::is_true_in(&list, "Updated") {
             put(&mut list, &progress_steps::manually_disrupted(), now);
         }
         for condition in step.child.iter().chain([parent]) {
@@ -206,7 +206,7 @@ impl ProgressWriter {
     }
 
     fn name(&self) -> &str {
-        self.object["metadata"]["name"].as_str().unwrap_or_default()
+        name_of(&self.object)
     }
 
     fn generation(&self) -> i64 {

@@ -60,11 +60,9 @@ impl Attempt {
 
     /// The pods in `here` that the attempt must still evict. The first call sets its pods.
     pub(super) fn left<'a>(&mut self, here: Vec<&'a Object>) -> Vec<&'a Object> {
-        let key_and_uid = |pod: &&Object| (PODS.key(pod.namespace(), pod.name()), pod.uid().to_owned());
+        let key_and_uid = |pod: &&Object| (PODS.key_of(pod), pod.uid().to_owned());
         let pods = self.pods.get_or_insert_with(|| here.iter().map(key_and_uid).collect());
-        let is_listed = |pod: &&Object| {
-            pods.get(&PODS.key(pod.namespace(), pod.name())).is_some_and(|uid| uid == pod.uid())
-        };
+        let is_listed = |pod: &&Object| pods.get(&PODS.key_of(pod)).is_some_and(|uid| uid == pod.uid());
         here.into_iter().filter(is_listed).collect()
     }
 }
@@ -83,7 +81,7 @@ impl Drain {
         }
         let (mut writes, mut next) = (Vec::new(), over);
         for pod in left.iter().filter(|pod| !pod.is_terminating()) {
-            let key = PODS.key(pod.namespace(), pod.name());
+            let key = PODS.key_of(pod);
             match self.attempt.retry_at.get(&key).filter(|at| **at > now) {
                 Some(at) => next = next.min(*at),
                 None => writes.push(Write::evict(pod.namespace(), pod.name())),
@@ -130,7 +128,7 @@ fn timed_out(left: &[&Object]) -> String {
                 let (name, namespace) = (pod.name(), pod.namespace());
                 format!("error when waiting for pod {name:?} in namespace {namespace:?} to terminate: {why}")
             } else {
-                failure_of(&PODS.key(pod.namespace(), pod.name()), why)
+                failure_of(&PODS.key_of(pod), why)
             }
         })
         .collect();

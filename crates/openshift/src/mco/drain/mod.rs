@@ -18,7 +18,7 @@ use windtunnel_core::log::{Severity, klog};
 use windtunnel_core::pod::MIRROR;
 use windtunnel_core::resources::{DAEMON_SETS, NODES, PODS};
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, Write};
+use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, Write, node, pod};
 
 use self::attempt::{Attempt, Drain, TIMEOUT, failure_of};
 use super::annotations::{DESIRED_DRAIN, LAST_APPLIED_DRAIN};
@@ -109,7 +109,7 @@ impl DrainController {
             if change.key.is_kind(&NODES) {
                 self.notice_node(&change.object, input.now);
             } else if change.kind == ChangeKind::Deleted {
-                let node = change.object.text("/spec/nodeName");
+                let node = pod::node_name(&change.object);
                 if let Some(pods) = self.pods.get_mut(node) {
                     pods.remove(&change.key);
                 }
@@ -120,10 +120,10 @@ impl DrainController {
                 }
                 self.queue_if_draining(node);
             } else if change.kind == ChangeKind::Added
-                || change.old.as_ref().is_some_and(|old| old.text("/spec/nodeName").is_empty())
+                || change.old.as_ref().is_some_and(|old| pod::node_name(old).is_empty())
             {
                 self.index(&change.object);
-                self.queue_if_draining(change.object.text("/spec/nodeName"));
+                self.queue_if_draining(pod::node_name(&change.object));
             }
         }
         for (node, answer) in self.queue.process_answers(input.answers, input.now) {
@@ -132,8 +132,8 @@ impl DrainController {
     }
 
     fn index(&mut self, pod: &Object) {
-        let key = PODS.key(pod.namespace(), pod.name());
-        self.pods.entry(pod.text("/spec/nodeName").to_owned()).or_default().insert(key);
+        let key = PODS.key_of(pod);
+        self.pods.entry(pod::node_name(pod).to_owned()).or_default().insert(key);
     }
 
     fn notice_node(&mut self, node: &Object, now: Time) {
@@ -286,10 +286,9 @@ fn open_request(node: &Object) -> Option<(&str, &str)> {
 
 /// Cordons or uncordons a node if necessary.
 fn cordon(node: &Object, wanted: bool) -> Option<Write> {
-    let is_cordoned = node["spec"]["unschedulable"] == true;
     let value = if wanted { json!(true) } else { Value::Null };
     let patch = json!({ "spec": { "unschedulable": value } });
-    (is_cordoned != wanted).then(|| Write::merge_patch(&NODES, "", node.name(), patch))
+    (node::is_unschedulable(node) != wanted).then(|| Write::merge_patch(&NODES, "", node.name(), patch))
 }
 
 /// Returns whether a pod must be evicted. Mirror pods and pods of DaemonSets stay.

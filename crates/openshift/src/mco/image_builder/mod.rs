@@ -11,6 +11,7 @@ use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
 use windtunnel_controllers::{Actor, Input, Interest, Step};
 use windtunnel_core::clock::{Time, after, rfc3339};
 use windtunnel_core::condition::{self, Condition};
+use windtunnel_core::pool::{current_config, desired_config};
 use windtunnel_core::resources::{
     CONFIG_MAPS, CONTROLLER_CONFIGS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, JOBS, MACHINE_CONFIG_POOLS,
     MACHINE_CONFIGS, MACHINE_OS_BUILDS, MACHINE_OS_CONFIGS, PODS, SECRETS,
@@ -59,12 +60,12 @@ impl<'a> Subject<'a> {
     fn of(key: &Key, view: &'a View, now: Time) -> Option<Self> {
         let config = view.get_key(key).filter(|config| !config.is_terminating() && is_in_use(view))?;
         let pool = view.get(&MACHINE_CONFIG_POOLS, "", config.text("/spec/machineConfigPool/name"))?;
-        rendered(pool.text("/spec/configuration/name"), view)?;
+        rendered(desired_config(pool), view)?;
         Some(Self { config, pool, view, now })
     }
 
     fn target(&self) -> &'a str {
-        self.pool.text("/spec/configuration/name")
+        desired_config(self.pool)
     }
 
     fn patch_config(&self, patch: Value) -> Write {
@@ -150,7 +151,7 @@ impl<'a> Subject<'a> {
 
     /// The last image, if the new rendered MachineConfig changes only files.
     fn reusable_image(&self) -> Option<&'a str> {
-        let last = self.pool.text("/status/configuration/name");
+        let last = current_config(self.pool);
         let image = self.config.text("/status/currentImagePullSpec");
         let (from, to) = (rendered(last, self.view)?, rendered(self.target(), self.view)?);
         (from.name() != to.name() && !image.is_empty() && !requires_build(from, to)).then_some(image)
@@ -201,7 +202,7 @@ impl<'a> Subject<'a> {
     /// The write of a new state.
     fn write_status(&self, build: &Object, state: BuildState, image: Option<&str>) -> Write {
         let mut value = build.to_value();
-        let mut list = build.list("/status/conditions").to_vec();
+        let mut list = build.conditions().to_vec();
         for condition in state.conditions() {
             conditions::set(&mut list, &condition, self.now);
         }

@@ -11,7 +11,7 @@ mod tests;
 use windtunnel_core::resources::{
     CUSTOM_RESOURCE_DEFINITIONS, MACHINE_OS_BUILDS, MACHINE_OS_CONFIGS, SECRETS,
 };
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, pool};
 
 use super::{NAMESPACE, controller_line};
 use crate::manifests::MajorMinor;
@@ -44,7 +44,7 @@ impl<'a> Layering<'a> {
     pub(super) fn of(pool: &Object, view: &'a View) -> Option<Self> {
         let is_of_pool = |config: &&Object| config.text("/spec/machineConfigPool/name") == pool.name();
         let config = view.list(&MACHINE_OS_CONFIGS).filter(|_| is_in_use(view)).find(is_of_pool)?;
-        let rendered = pool.text("/spec/configuration/name");
+        let rendered = pool::desired_config(pool);
         let is_for_rendered = |build: &&Object| build.text("/spec/machineConfig/name") == rendered;
         let current = config.annotation(CURRENT_BUILD);
         let current = current.and_then(|name| view.get(&MACHINE_OS_BUILDS, "", name)).filter(is_for_rendered);

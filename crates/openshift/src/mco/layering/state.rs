@@ -43,7 +43,7 @@ impl BuildState {
     pub(in crate::mco) fn of_job(job: &Object) -> Self {
         let count = |field: &str| job.number(&format!("/status/{field}")).unwrap_or(0);
         let (active, succeeded, failed) = (count("active"), count("succeeded"), count("failed"));
-        let is_complete = job.list("/status/conditions").is_empty() || condition::is_true(job, "Complete");
+        let is_complete = job.conditions().is_empty() || condition::is_true(job, "Complete");
         if job.is_terminating() && succeeded == 0 && failed < ATTEMPTS {
             Self::Interrupted
         } else if succeeded > 0 && is_complete {

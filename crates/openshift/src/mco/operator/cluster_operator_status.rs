@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::MACHINE_CONFIG_POOLS;
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, cluster_operator};
 
 use super::pools::PoolSyncError;
 use super::{pools, skew};
@@ -166,5 +166,5 @@ fn upgradeable(view: &View, version: &Version, line: MajorMinor) -> Condition {
 
 /// The release in the ClusterOperator's versions.
 pub(super) fn reported_version(object: &Object) -> Option<&str> {
-    object.list("/status/versions").iter().find(|version| version["name"] == OPERATOR)?["version"].as_str()
+    cluster_operator::version_of(object, OPERATOR)
 }

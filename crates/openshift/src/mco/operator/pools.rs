@@ -3,7 +3,7 @@
 use serde_json::Value;
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
 use windtunnel_core::text::go_quote::quote;
-use windtunnel_core::{Object, View, condition};
+use windtunnel_core::{Object, View, condition, pool};
 
 use crate::manifests::MajorMinor;
 use crate::mco::annotations::{GENERATED_BY, RELEASE_VERSION, REQUIRED};
@@ -105,8 +105,8 @@ fn degraded(pool: &Object, line: MajorMinor) -> String {
 }
 
 fn has_reached(pool: &Object, view: &View, wanted: &WantedRelease<'_>) -> Result<(), String> {
-    let name = pool.text("/status/configuration/name");
-    if name.is_empty() || pool.text("/spec/configuration/name").is_empty() {
+    let name = pool::current_config(pool);
+    if name.is_empty() || pool::desired_config(pool).is_empty() {
         return Err(format!("configuration spec/status for pool {} is empty", pool.name()));
     }
     let Some(config) = view.get(&MACHINE_CONFIGS, "", name) else {
@@ -140,7 +140,7 @@ fn has_reached(pool: &Object, view: &View, wanted: &WantedRelease<'_>) -> Result
 
 fn not_updated(pool: &Object, line: MajorMinor) -> PoolSyncError {
     let name = pool.name();
-    if pool["spec"]["paused"] == true {
+    if pool::is_paused(pool) {
         let error = error(line);
         return PoolSyncError::Fails(format!(
             "{error}required MachineConfigPool {name} is paused and cannot sync until it is unpaused"
@@ -154,10 +154,10 @@ fn not_updated(pool: &Object, line: MajorMinor) -> PoolSyncError {
 
 /// The message about a pool in `status.extension`.
 pub(super) fn extension_text(pool: &Object) -> String {
-    let config = pool.text("/spec/configuration/name");
+    let config = pool::desired_config(pool);
     let [total, ready, updated, _, _] = counts(pool);
     for (kind, what) in [("NodeDegraded", "nodes fail"), ("RenderDegraded", "rendering fails")] {
-        if let Some(found) = condition::find_in_status(pool, kind).filter(|found| found["status"] == "True") {
+        if let Some(found) = condition::find_with_status(pool, kind, "True") {
             let [reason, message] = ["reason", "message"].map(|field| quote(text(&found[field])));
             return format!("pool is degraded because {what} with {reason}: {message}");
         }

@@ -1,9 +1,8 @@
 //! Messages about the version skew between kubelets and the API server, up to 4.17. They do not block
 //! updates.
 
-use serde_json::Value;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, NODES};
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, cluster_operator};
 
 use crate::mco::membership;
 
@@ -61,8 +60,7 @@ fn check_skew(view: &View) -> Result<Option<(&'static str, String)>, String> {
 }
 
 fn version_of(operator: &Object) -> Option<&str> {
-    let found = operator.list("/status/versions").iter().find(|version| version["name"] == API_SERVER);
-    found.map(|version| &version["version"]).and_then(Value::as_str).filter(|version| !version.is_empty())
+    cluster_operator::version_of(operator, API_SERVER).filter(|version| !version.is_empty())
 }
 
 fn minor(version: &str) -> Result<i64, String> {
@@ -83,7 +81,7 @@ fn oldest(version: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
     use windtunnel_core::resources::MACHINE_CONFIG_POOLS;
     use windtunnel_core::{Change, ChangeKind, Resource};
 

@@ -63,10 +63,10 @@ impl Reconcile for PinnedImageSetController {
             let patch = json!({ "spec": { "pinnedImageSets": wanted } });
             return vec![Write::merge_patch(&MACHINE_CONFIG_POOLS, "", pool.name(), patch)];
         }
-        if condition::find_in_status(pool, KIND).is_some_and(|found| found["status"] == "False") {
+        if condition::has_status(pool, KIND, "False") {
             return Vec::new();
         }
-        let mut list = pool.list("/status/conditions").to_vec();
+        let mut list = pool.conditions().to_vec();
         pool::conditions::set(&mut list, &Condition::new(KIND, "False", "", ""), now);
         let mut value = pool.to_value();
         value["status"]["conditions"] = Value::Array(list);

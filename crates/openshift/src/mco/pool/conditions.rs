@@ -31,7 +31,7 @@ pub(in crate::mco) fn write(pool: &Object, wanted: &Condition, now: Time) -> Opt
         return None;
     }
     let mut value = pool.to_value();
-    let mut list = pool.list("/status/conditions").to_vec();
+    let mut list = pool.conditions().to_vec();
     set(&mut list, wanted, now);
     value["status"]["conditions"] = Value::Array(list);
     Some(Write::update_status(&MACHINE_CONFIG_POOLS, value))

@@ -1,7 +1,7 @@
 //! What the status of a pool says about the builds of its custom image.
 
-use windtunnel_core::Object;
 use windtunnel_core::condition::{self, Condition};
+use windtunnel_core::{Object, pool};
 
 use crate::mco::layering::{BuildState, Layering};
 
@@ -22,7 +22,7 @@ pub(super) fn updating(pool: &Object, layering: &Layering<'_>, all_updated: bool
         .map(|kind| condition::is_true(pool, kind));
     let name = layering.build.map_or("", |build| build.name());
     let config = layering.config.name();
-    if pool["spec"]["paused"] == true {
+    if pool::is_paused(pool) {
         return Some(paused(layering.state(), name, config));
     }
     if is_degraded.contains(&true) {

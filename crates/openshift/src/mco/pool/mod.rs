@@ -22,7 +22,7 @@ use windtunnel_core::resources::{
     INFRASTRUCTURES, MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, MACHINE_OS_BUILDS, MACHINE_OS_CONFIGS,
     NODES, PODS,
 };
-use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, condition};
+use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, condition, pod, pool};
 
 use self::choice::Choice;
 use super::annotations::{
@@ -58,12 +58,11 @@ impl NodeController {
     }
 
     fn notice(&mut self, input: &Input<'_>) {
-        let selector = |pool: &Object| pool["spec"]["nodeSelector"].clone();
         let mut regroup = !std::mem::replace(&mut self.started, true);
         for change in input.changes.iter().filter(|change| change.key.is_kind(&MACHINE_CONFIG_POOLS)) {
             let old = change.old.as_ref();
             regroup |= change.kind == ChangeKind::Deleted
-                || old.is_none_or(|old| selector(old) != selector(&change.object));
+                || old.is_none_or(|old| old["spec"]["nodeSelector"] != change.object["spec"]["nodeSelector"]);
             self.queue.add_by(change.key.clone(), input.now + DEBOUNCE);
         }
         self.notice_images(input);
@@ -174,7 +173,7 @@ fn choose<'a>(pool: &Object, members: &'a Members, target: Target<'_>, view: &'a
 fn operator_node(view: &View) -> Option<&str> {
     view.list_in(&PODS, NAMESPACE)
         .find(|pod| pod.label("k8s-app") == Some("machine-config-operator"))
-        .map(|pod| pod.text("/spec/nodeName"))
+        .map(|pod| pod::node_name(pod))
 }
 
 fn set_target(node: &str, member: Option<&NodeState>, target: Target<'_>) -> Write {
@@ -250,11 +249,10 @@ fn annotated(change: &Change) -> Vec<Notice> {
 fn update_event(pool: &Object, status: &Value, layering: Option<&Layering<'_>>) -> Option<Notice> {
     let is = |kind: &str| {
         let list = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
-        condition::find(list, kind).is_some_and(|found| found["status"] == "True")
-            && !condition::is_true(pool, kind)
+        condition::is_true_in(list, kind) && !condition::is_true(pool, kind)
     };
     let name = pool.name();
-    let target = image_build::target_text(pool.text("/spec/configuration/name"), layering);
+    let target = image_build::target_text(pool::desired_config(pool), layering);
     if is("Updating") {
         Some(Notice::normal("Updating", format!("Pool {name} now targeting {target}")))
     } else if is("Updated") {
@@ -271,7 +269,7 @@ impl Reconcile for NodeController {
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         let Some(pool) = view.get_key(key) else { return Vec::new() };
-        let config = pool.text("/spec/configuration/name");
+        let config = pool::desired_config(pool);
         if config.is_empty() {
             return Vec::new();
         }
@@ -285,7 +283,7 @@ impl Reconcile for NodeController {
         let news = members.iter().filter(|(_, member)| !member.knows_topology);
         writes.extend(news.filter_map(|(name, _)| set_topology(name, view)));
         let may_update = layering.is_none_or(Layering::can_roll_out);
-        if pool["spec"]["paused"] != true && may_update {
+        if !pool::is_paused(pool) && may_update {
             writes.extend(members.iter().filter_map(|(name, member)| mark(name, member, target, view)));
             let turn = choose(pool, members, target, view);
             marks::OPERATOR_NODE_DEFERRED.reach_if(turn.deferred.is_some());
@@ -295,7 +293,7 @@ impl Reconcile for NodeController {
             writes.extend(turn.nodes.into_iter().map(set_target));
         }
         let is_behind = || members.values().any(|member| !member.is_targeted(target));
-        marks::PAUSED_POOL_BEHIND.reach_if(pool["spec"]["paused"] == true && is_behind());
+        marks::PAUSED_POOL_BEHIND.reach_if(pool::is_paused(pool) && is_behind());
         let status = status(pool, members, layering, controller_line(view), now);
         if pool["status"] != status {
             notices.extend(update_event(pool, &status, layering));

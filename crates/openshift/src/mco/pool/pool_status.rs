@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::text::go_quote::quote;
+use windtunnel_core::{Object, pool};
 
 use super::{certificates, conditions, image_build};
 use crate::manifests::MajorMinor;
@@ -57,7 +57,7 @@ pub(in crate::mco) fn status(
     line: MajorMinor,
     now: Time,
 ) -> Value {
-    let config = pool.text("/spec/configuration/name");
+    let config = pool::desired_config(pool);
     let counts = Counts::of(members, Target::new(config, layering));
     let mut status = pool["status"].clone();
     if !status.is_object() {
@@ -83,7 +83,7 @@ pub(in crate::mco) fn status(
             "availableMachineCount": counts.total - counts.unavailable,
         }]);
     }
-    let mut list = pool.list("/status/conditions").to_vec();
+    let mut list = pool.conditions().to_vec();
     let node_degraded = node_degraded(members, line);
     if let Some(recovered) = image_build::recovered(pool, layering) {
         conditions::set(&mut list, &recovered, now);
@@ -108,11 +108,11 @@ pub(in crate::mco) fn status(
 }
 
 fn progress(counts: &Counts, pool: &Object, layering: Option<&Layering<'_>>) -> [Condition; 2] {
-    let target = image_build::target_text(pool.text("/spec/configuration/name"), layering);
+    let target = image_build::target_text(pool::desired_config(pool), layering);
     let all_updated = counts.all_updated() && !layering.is_some_and(Layering::is_pending);
     let (updated, updating) = if all_updated {
         (("True", format!("All nodes are updated with {target}")), ("False", String::new()))
-    } else if pool["spec"]["paused"] == true {
+    } else if pool::is_paused(pool) {
         (("False", String::new()), ("False", format!("Pool is paused; will not update to {target}")))
     } else {
         (("False", String::new()), ("True", format!("All nodes are updating to {target}")))
@@ -142,7 +142,7 @@ fn node_degraded(members: &BTreeMap<String, NodeState>, line: MajorMinor) -> Con
 }
 
 fn degraded(list: &[Value], node_degraded: &Condition, line: MajorMinor) -> Condition {
-    let is_true = |kind: &str| condition::find(list, kind).is_some_and(|found| found["status"] == "True");
+    let is_true = |kind: &str| condition::is_true_in(list, kind);
     if node_degraded.status == "True" {
         let message = if line >= COPIES_MESSAGE { node_degraded.message.as_str() } else { "" };
         return Condition::new("Degraded", "True", "", message);

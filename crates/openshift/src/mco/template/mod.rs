@@ -11,7 +11,7 @@ use windtunnel_controllers::environment::NodeEnvironment;
 use windtunnel_controllers::workqueue::WorkQueue;
 use windtunnel_controllers::{Actor, Input, Interest, Step};
 use windtunnel_core::resources::{CONTROLLER_CONFIGS, FEATURE_GATES, MACHINE_CONFIGS, NODE_SETTINGS};
-use windtunnel_core::{Identity, Key, Object, View, Write, patch};
+use windtunnel_core::{Identity, Key, Object, View, Write, name_of, patch};
 
 use super::annotations::{GENERATED_BY, QUICK_SWITCH};
 use super::templates::Settings;
@@ -60,7 +60,7 @@ impl TemplateController {
 /// Returns whether a MachineConfig has the kubelets' feature gates, and already exists as this release generates
 /// it. After a quick switch of the feature set it stays until another release generates it.
 fn has_old_gates(wanted: &Value, view: &View) -> bool {
-    let name = wanted["metadata"]["name"].as_str().unwrap_or_default();
+    let name = name_of(wanted);
     let there = view.get(&MACHINE_CONFIGS, "", name);
     let generated_by = wanted["metadata"]["annotations"][GENERATED_BY].as_str();
     templates::has_feature_gates(name)
@@ -69,7 +69,7 @@ fn has_old_gates(wanted: &Value, view: &View) -> bool {
 
 /// Creates or updates a MachineConfig. One without a generator belongs to the installer and is not updated.
 fn write(wanted: Value, view: &View) -> Option<Write> {
-    let name = wanted["metadata"]["name"].as_str().unwrap_or_default();
+    let name = name_of(&wanted);
     let Some(there) = view.get(&MACHINE_CONFIGS, "", name) else {
         return Some(Write::create(&MACHINE_CONFIGS, wanted));
     };

@@ -26,8 +26,8 @@ impl<'a> Compared<'a> {
     /// status and reason.
     pub(super) fn conditions(&self) -> &[Vec<&'a Value>; 2] {
         self.conditions.get_or_init(|| {
-            let before = self.before().map_or(&[][..], |old| old.list("/status/conditions"));
-            let now = self.change.object.list("/status/conditions");
+            let before = self.before().map_or(&[][..], Object::conditions);
+            let now = self.change.object.conditions();
             [without(before, now), without(now, before)]
         })
     }

@@ -2,7 +2,7 @@
 //! from one object.
 
 use windtunnel_core::resources::{DAEMON_SETS, DEPLOYMENTS, NODES, POD_DISRUPTION_BUDGETS, PODS};
-use windtunnel_core::{Change, ChangeKind, Object, Resource, View, condition, text_of};
+use windtunnel_core::{Change, ChangeKind, Object, Resource, View, condition, node, pod, text_of};
 
 use super::origin::Origin;
 use super::{number, truth};
@@ -23,7 +23,7 @@ const STATUSES: [&str; 3] = ["true", "false", "unknown"];
 const METRICS: &[Metric] = &[
     ("kube_node_status_condition", &[NODES], node_conditions),
     ("kube_node_spec_unschedulable", &[NODES], |node, taken| {
-        add(taken, &[("node", node.name())], truth(node["spec"]["unschedulable"] == true));
+        add(taken, &[("node", node.name())], truth(node::is_unschedulable(node)));
     }),
     ("kube_node_spec_taint", &[NODES], taints),
     ("kube_pod_status_phase", &[PODS], phases),
@@ -121,7 +121,7 @@ fn count(object: &Object, label: &str, pointer: &str, missing: i64, taken: &mut 
 }
 
 fn node_conditions(node: &Object, taken: &mut SampleCollector<'_>) {
-    for found in node.list("/status/conditions") {
+    for found in node.conditions() {
         let status = text_of(found, "status").to_lowercase();
         for known in STATUSES {
             let labels = [("node", node.name()), ("condition", condition::type_of(found)), ("status", known)];
@@ -131,7 +131,7 @@ fn node_conditions(node: &Object, taken: &mut SampleCollector<'_>) {
 }
 
 fn taints(node: &Object, taken: &mut SampleCollector<'_>) {
-    for taint in node.list("/spec/taints") {
+    for taint in node::taints(node) {
         let text = |field| text_of(taint, field);
         let labels = [
             ("node", node.name()),
@@ -144,7 +144,7 @@ fn taints(node: &Object, taken: &mut SampleCollector<'_>) {
 }
 
 fn phases(pod: &Object, taken: &mut SampleCollector<'_>) {
-    let phase = pod.text("/status/phase");
+    let phase = pod::phase(pod);
     for known in PHASES {
         let labels =
             [("namespace", pod.namespace()), ("pod", pod.name()), ("uid", pod.uid()), ("phase", known)];

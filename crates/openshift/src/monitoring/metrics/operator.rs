@@ -7,7 +7,9 @@ use windtunnel_core::clock::parse_rfc3339;
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, PODS, SERVICE_MONITORS, SERVICES,
 };
-use windtunnel_core::{Change, ChangeKind, Key, Object, Resource, View, condition, text_of as text};
+use windtunnel_core::{
+    Change, ChangeKind, Key, Object, Resource, View, cluster_operator, condition, pod, text_of as text,
+};
 
 use super::compared::Compared;
 use super::{Moment, certificates, count, number, truth};
@@ -54,7 +56,7 @@ pub(in crate::monitoring) fn is_exported(metric: &str) -> bool {
 
 /// Returns whether a pod answers a scrape by this scheme. Metrics are only served over HTTPS.
 fn answers(pod: &Object, scheme: &str) -> bool {
-    pod.text("/status/phase") == "Running" && scheme == "https"
+    pod::phase(pod) == "Running" && scheme == "https"
 }
 
 /// The scheme of scrapes. `None` if no ServiceMonitor selects the operator's Service.
@@ -148,7 +150,7 @@ fn moves_target(change: &Change) -> bool {
             || change.key.is_kind(&SERVICE_MONITORS)
             || certificates::is_bundle(&change.key);
     }
-    let phase = |pod: &Object| is_operator(pod).then(|| pod.text("/status/phase").to_owned());
+    let phase = |pod: &Object| is_operator(pod).then(|| pod::phase(pod).to_owned());
     match change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified) {
         Some(old) => phase(old) != phase(&change.object),
         None => is_operator(&change.object),
@@ -213,11 +215,11 @@ fn pods(view: &View) -> Vec<&Object> {
 
 /// Returns whether a pod belongs to the operator.
 pub(super) fn is_operator(pod: &Object) -> bool {
-    pod.namespace() == NAMESPACE && pod["metadata"]["labels"]["k8s-app"] == JOB
+    pod.namespace() == NAMESPACE && pod.label("k8s-app") == Some(JOB)
 }
 
 fn the_cluster_version<'a>(moment: &Moment<'a>) -> Option<&'a Object> {
-    moment.view.get(&CLUSTER_VERSIONS, "", "version")
+    moment.view.cluster_version()
 }
 
 fn seconds(value: &Value, field: &str) -> f64 {
@@ -246,9 +248,7 @@ fn cluster_version(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
         }
     }
     add("desired", desired, "", since);
-    if let Some(failing) =
-        condition::find_in_status(object, "Failing").filter(|failing| failing["status"] == "True")
-    {
+    if let Some(failing) = condition::find_with_status(object, "Failing", "True") {
         add("failure", desired, before(desired), seconds(failing, "lastTransitionTime"));
     }
     if let Some(done) = history.iter().find(is_done) {
@@ -333,11 +333,9 @@ fn up_of(operator: &Object, taken: &mut SampleCollector<'_>) {
     if !taken.wants(up) {
         return;
     }
-    let versions = operator.list("/status/versions");
-    let version = versions.iter().find(|version| version["name"] == "operator");
     let labels = [
         ("name", operator.name()),
-        ("version", version.map_or("", |one| text(one, "version"))),
+        ("version", cluster_operator::version_of(operator, "operator").unwrap_or_default()),
         ("reason", available.map_or("", |condition| text(condition, "reason"))),
     ];
     offer(taken, &labels, up);
@@ -359,7 +357,7 @@ fn operator_conditions(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     let objects = moment.view.list(&CLUSTER_OPERATORS).chain(the_cluster_version(moment));
     for object in objects {
         let name = object.name();
-        object.list("/status/conditions").iter().for_each(|condition| condition_of(name, condition, taken));
+        object.conditions().iter().for_each(|condition| condition_of(name, condition, taken));
     }
 }
 

@@ -35,8 +35,8 @@ impl Transitions {
         if change.kind != ChangeKind::Modified {
             return;
         }
-        let before = old.list("/status/conditions");
-        for condition in change.object.list("/status/conditions") {
+        let before = old.conditions();
+        for condition in change.object.conditions() {
             let kind = condition::type_of(condition);
             let known = condition::find(before, kind);
             if known.is_some_and(|known| text_of(known, "status") != text_of(condition, "status")) {

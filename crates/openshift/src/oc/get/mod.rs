@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use windtunnel_core::jsonpath::JsonPath;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::text::tabwriter::Columns;
-use windtunnel_core::{Resource, yaml};
+use windtunnel_core::{Resource, name_of, yaml};
 
 use super::outcome::CommandOutput;
 pub use kinds::{CustomKind, find_resource};
@@ -172,7 +172,7 @@ impl Get {
             Output::Name => {
                 let one = std::slice::from_ref(answer);
                 for object in items.map_or(one, Vec::as_slice) {
-                    output.print(&self.named(object["metadata"]["name"].as_str().unwrap_or_default()));
+                    output.print(&self.named(name_of(object)));
                 }
             }
             // The output of a template has no final line break.

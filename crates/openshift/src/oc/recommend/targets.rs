@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use semver::Version;
 use serde_json::{Value, json};
 use windtunnel_core::Object;
+use windtunnel_core::cluster_version::desired_version;
 use windtunnel_core::condition::Condition;
 
 use crate::oc::cluster_version::{Release, recommended};
@@ -104,7 +105,7 @@ impl Targets {
     fn judge(&mut self, cluster_version: &Object, warnings: &mut String) {
         let found = conditions::find(cluster_version, "Upgradeable");
         let Some(upgradeable) = found.filter(|found| found.status == "False") else { return };
-        let version = cluster_version.text("/status/desired/version");
+        let version = desired_version(cluster_version);
         match semantic_version::parse(version) {
             Ok(current) => {
                 let later = self.0.range_mut((current.major, current.minor + 1)..);

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use windtunnel_core::condition::find_in_status;
+use windtunnel_core::name_of;
 
 use super::Facts;
 use super::findings::{Cause, Findings, HealthDraft};
@@ -48,7 +49,7 @@ pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
 
 /// Adds the problem that the cluster-version operator fails, may fail, or does not report it.
 pub(crate) fn assess_failing(cluster_version: &Value, findings: &mut Findings<'_>) {
-    let (name, resource) = (name(cluster_version), ResourceRef::cluster_version(name(cluster_version)));
+    let (name, resource) = (name_of(cluster_version), ResourceRef::cluster_version(name_of(cluster_version)));
     let Some(failing) = find_in_status(cluster_version, "Failing").map(DatedCondition::read) else {
         let description = "Current status of Cluster Version reconciliation is unclear.  See 'oc -n \
                            openshift-cluster-version logs -l k8s-app=cluster-version-operator --tail -1' to debug.";
@@ -100,10 +101,6 @@ pub(crate) fn assess_interrupted(cluster_version: &Value, findings: &mut Finding
             history.current_version_or_unknown()
         ),
         since: history.started(),
-        ..HealthDraft::new(&PARTIAL, ResourceRef::cluster_version(name(cluster_version)))
+        ..HealthDraft::new(&PARTIAL, ResourceRef::cluster_version(name_of(cluster_version)))
     });
-}
-
-fn name(cluster_version: &Value) -> &str {
-    cluster_version["metadata"]["name"].as_str().unwrap_or_default()
 }

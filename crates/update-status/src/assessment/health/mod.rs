@@ -18,6 +18,8 @@ mod stalled;
 
 use serde_json::Value;
 
+use windtunnel_core::name_of;
+
 use super::progress::Progress;
 pub use alert::assess as assess_alerts;
 pub(crate) use cluster_version::{assess_failing, assess_interrupted};
@@ -84,7 +86,7 @@ impl<'a> Facts<'a> {
     }
 
     fn name(&self) -> &'a str {
-        self.cluster_version["metadata"]["name"].as_str().unwrap_or_default()
+        name_of(self.cluster_version)
     }
 
     fn is_updating(&self) -> bool {

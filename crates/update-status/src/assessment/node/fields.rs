@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::find_in_status;
-use windtunnel_core::{Object, selector};
+use windtunnel_core::{Object, name_of, node, pool, selector};
 
 use super::unavailable_condition::UnavailableCondition;
 use crate::assessment::dated_condition::DatedCondition;
@@ -47,14 +47,14 @@ impl Node {
         let annotations = metadata["annotations"].as_object().into_iter().flatten();
         let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
         Self {
-            name: metadata["name"].as_str().unwrap_or_default().to_owned(),
+            name: name_of(node).to_owned(),
             labels: metadata["labels"].clone(),
             annotations: annotations
                 .filter_map(|(key, text)| {
                     Some((key.strip_prefix(PREFIX)?.to_owned(), text.as_str()?.to_owned()))
                 })
                 .collect(),
-            is_cordoned: node["spec"]["unschedulable"] == true,
+            is_cordoned: node::is_unschedulable(node),
             cordoned_since: cordoned_since(node),
             unavailable_conditions: conditions.filter_map(unavailable_condition).collect(),
         }
@@ -118,15 +118,15 @@ pub struct Pool {
 impl Pool {
     /// Reads a MachineConfigPool.
     pub fn read(pool: &Value) -> Self {
-        let (metadata, spec) = (&pool["metadata"], &pool["spec"]);
+        let metadata = &pool["metadata"];
         let layered = metadata["labels"].get(format!("{PREFIX}layering-enabled")).is_some();
         let image = &metadata["annotations"][format!("{PREFIX}newestImageEquivalentConfig")];
         let degraded = find_in_status(pool, "Degraded").map(DatedCondition::read);
         Self {
-            name: metadata["name"].as_str().unwrap_or_default().to_owned(),
-            selector: spec["nodeSelector"].clone(),
-            is_paused: spec["paused"] == true,
-            target: spec["configuration"]["name"].as_str().unwrap_or_default().to_owned(),
+            name: name_of(pool).to_owned(),
+            selector: pool["spec"]["nodeSelector"].clone(),
+            is_paused: pool::is_paused(pool),
+            target: pool::desired_config(pool).to_owned(),
             image: image.as_str().filter(|_| layered).unwrap_or_default().to_owned(),
             degraded: degraded.filter(|found| found.has_status("True")),
         }

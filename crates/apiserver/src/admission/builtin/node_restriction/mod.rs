@@ -8,7 +8,7 @@ use serde_json::Value;
 use windtunnel_core::requests::admission::{
     AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
-use windtunnel_core::{Resource, text_of};
+use windtunnel_core::{Resource, name_of, text_of};
 
 use super::certificates::subject;
 use crate::gotext::quote;
@@ -108,11 +108,7 @@ impl Kubelet<'_> {
 
     /// The name of the object, which a new one has in its body only.
     fn name(&self) -> &str {
-        if self.is(AdmissionOperation::Create) {
-            text_of(&self.object["metadata"], "name")
-        } else {
-            self.request.name
-        }
+        if self.is(AdmissionOperation::Create) { name_of(self.object) } else { self.request.name }
     }
 
     /// The object before the write; null if there is none.

@@ -13,7 +13,7 @@ use windtunnel_core::requests::admission::{
     AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster, InvalidField,
 };
 use windtunnel_core::resources::{NAMESPACES, PODS};
-use windtunnel_core::text_of;
+use windtunnel_core::{name_of, text_of};
 
 use self::checks::{details, violations};
 use self::pod::Pod;
@@ -128,7 +128,7 @@ impl PodSecurity {
         let server = cluster.kubernetes_minor();
         let labels = &object["metadata"]["labels"];
         let (policy, errors) = self.read_policy(labels, server);
-        let name = text_of(&object["metadata"], "name");
+        let name = name_of(object);
         // A real server has no warning about a new namespace that is exempt: the request has no name in its path.
         let Some(old) = request.old else {
             return if errors.is_empty() { Ok(()) } else { Err(AdmissionRejection::Invalid(errors)) };

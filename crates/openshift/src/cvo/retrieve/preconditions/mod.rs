@@ -7,6 +7,7 @@ mod recommended;
 mod releases;
 
 use semver::Version;
+use windtunnel_core::cluster_version::desired_version;
 use windtunnel_core::{Object, View};
 
 use crate::cvo::behaviour::Behaviour;
@@ -59,7 +60,7 @@ pub(in crate::cvo) fn check(
     force: bool,
 ) -> Verdict {
     let mut failures = failures_of_state(behaviour, view, cluster_version, &target.version);
-    let known = cluster_version.text("/status/desired/version");
+    let known = desired_version(cluster_version);
     let recommended =
         behaviour.checks_recommendation.then(|| recommended::check(cluster_version, known, &target.version));
     failures.extend(recommended.flatten());
@@ -85,7 +86,7 @@ fn failures_of_state(
     cluster_version: &Object,
     target: &Version,
 ) -> Vec<FailedPrecondition> {
-    let known = cluster_version.text("/status/desired/version");
+    let known = desired_version(cluster_version);
     let current = known.parse::<Version>();
     // Each check that needs the current version warns if it is invalid. The update is not rejected, because
     // it may fix the problem.

@@ -15,7 +15,7 @@ use serde_json::Value;
 use windtunnel_controllers::registry::{OpenPgp, digest_of};
 use windtunnel_core::View;
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::{CLUSTER_VERSIONS, CONFIG_MAPS};
+use windtunnel_core::resources::CONFIG_MAPS;
 
 use super::OperatorContext;
 use crate::environment::Environment;
@@ -103,7 +103,7 @@ impl<'a> SignatureSources<'a> {
     /// the outermost error.
     pub(in crate::cvo) fn of(site: &'a OperatorContext, view: &'a View) -> Self {
         let own = view
-            .get(&CLUSTER_VERSIONS, "", "version")
+            .cluster_version()
             .filter(|_| site.behaviour.custom_signature_stores)
             .and_then(|cluster_version| cluster_version["spec"]["signatureStores"].as_array());
         let url = |store: &str| store.trim_end_matches('/').to_owned();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use windtunnel_controllers::registry::{Image, Registry};
+use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Change, ChangeKind, Object, Resource, Write};
 

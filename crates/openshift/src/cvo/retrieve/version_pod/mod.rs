@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use md5::{Digest as _, Md5};
 use serde_json::{Value, json};
-use windtunnel_core::Object;
+use windtunnel_core::{Object, pod};
 
 use crate::cvo::access::PAYLOAD_ACCOUNT;
 use crate::cvo::behaviour::Behaviour;
@@ -152,7 +152,7 @@ pub(in crate::cvo) fn judge_pod(pod: &Object) -> Judgement {
             states.join(","),
         ))
     };
-    match pod.text("/status/phase") {
+    match pod::phase(pod) {
         "Succeeded" => Judgement::Done,
         "Failed" => failed("", &statuses(pod, |_, message| !message.is_empty())),
         "Pending" => {
@@ -204,8 +204,7 @@ pub(in crate::cvo) fn judge_job(job: &Object) -> Judgement {
     if count("succeeded") > 0 {
         return Judgement::Done;
     }
-    let failed =
-        job.list("/status/conditions").iter().find(|c| c["type"] == "Failed" && c["status"] == "True");
+    let failed = job.conditions().iter().find(|c| c["type"] == "Failed" && c["status"] == "True");
     let is_late = failed.is_some_and(|condition| condition["reason"] == "DeadlineExceeded");
     if count("active") > 0 || (count("failed") == 0 && !is_late) {
         return Judgement::Waiting;

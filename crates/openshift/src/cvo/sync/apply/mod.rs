@@ -10,9 +10,9 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use serde_json::json;
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, JOBS};
+use windtunnel_core::resources::{CLUSTER_OPERATORS, JOBS};
 use windtunnel_core::rng::{Stream, Streams};
-use windtunnel_core::{Answer, Object, Operation, View, Write};
+use windtunnel_core::{Answer, Object, Operation, View, Write, name_of};
 
 use self::changes::SavedSettings;
 use super::failure::{self, FailingEffect, Failure};
@@ -190,7 +190,7 @@ impl ApplyLoop {
 
     /// Forgets the settled objects if the ClusterVersion was recreated, because the new one owns nothing.
     fn forget_other_owner(&mut self, view: &View) {
-        let owner = view.get(&CLUSTER_VERSIONS, "", "version").map(Object::uid).unwrap_or_default();
+        let owner = view.cluster_version().map(Object::uid).unwrap_or_default();
         if self.owner != owner {
             owner.clone_into(&mut self.owner);
             self.settled.fill(None);
@@ -318,8 +318,8 @@ impl ApplyLoop {
         let TaskKind::ClusterOperator(operator) = &self.payload.tasks[index].what else {
             return NextAction::Time(0);
         };
-        self.watches.start(operator.object["metadata"]["name"].as_str().unwrap_or_default(), now);
-        let owner = view.get(&CLUSTER_VERSIONS, "", "version");
+        self.watches.start(name_of(&operator.object), now);
+        let owner = view.cluster_version();
         match existing_operator(view, operator) {
             // `relatedObjects` is written only once, before the operator reports a status of its own.
             Some(existing) if existing.get("status").is_none() && !operator.related_objects.is_null() => {

@@ -7,6 +7,7 @@ mod proxies;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::{Change, ChangeKind, Rejection, Resource};
 
 use super::*;
