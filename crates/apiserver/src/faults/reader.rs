@@ -65,17 +65,6 @@ impl Reader {
         }
     }
 
-    /// A reader without a name.
-    pub(crate) fn unknown(kind: &Arc<Kind>) -> Self {
-        Self {
-            client: Arc::default(),
-            kind: Arc::clone(kind),
-            verb: "watch",
-            namespace: String::new(),
-            name: String::new(),
-        }
-    }
-
     pub(crate) fn table(&self) -> TableId {
         self.kind.table
     }

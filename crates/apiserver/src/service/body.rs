@@ -64,11 +64,11 @@ impl Lines {
             let now = self.shared.now();
             let progress = self.shared.lock().advance_watch(&mut self.watch, now);
             match progress {
-                Progress::Call(call) => {
-                    let answer = self.shared.call(call).await;
-                    self.watch.record_answer(&answer);
+                Progress::Call(wanted) => {
+                    let answer = self.shared.call(wanted.call.clone()).await;
+                    self.watch.record_answer(&wanted, &answer);
                 }
-                Progress::Poll(Poll::Lines(lines)) => self.ready.extend(lines),
+                Progress::Events(lines) | Progress::Poll(Poll::Lines(lines)) => self.ready.extend(lines),
                 Progress::Poll(Poll::Ended) => return None,
                 Progress::Poll(Poll::PendingUntil(at)) => {
                     let wait = self.shared.until(at);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::call::Call;
 use crate::profile::since;
 use crate::reply::lazy_object::LazyObject;
-use crate::reply::watch_stream::convert_event_object;
+use crate::reply::watch_lines::convert_event_object;
 use crate::reply::{List, Reply, ReplyBody};
 use crate::request::Query;
 use crate::request::options;

@@ -8,7 +8,7 @@ use crate::call::Call;
 use crate::gotext::quote;
 use crate::names::path_segment;
 use crate::reply::Reply;
-use crate::reply::watch_stream::convert_event_object;
+use crate::reply::watch_lines::convert_event_object;
 use crate::request::options;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};

@@ -1,13 +1,15 @@
 //! The verb `watch`: starts a watch, and polls it for new lines.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
 use crate::call::Call;
 use crate::faults::{Reader, Sight};
-use crate::reply::watch_stream::{Initial, Poll, Progress, Watch};
+use crate::reply::watch_lines::WatchRequest;
+use crate::reply::watch_stream::{Initial, Poll, Progress, State, Timer, Watch, WatchClient};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::accept::{self, Media, Shape};
 use crate::request::options;
@@ -24,8 +26,9 @@ impl ApiServer {
     pub fn poll(&mut self, watch: &mut Watch, now: Time) -> Poll {
         loop {
             match self.advance_watch(watch, now) {
+                Progress::Events(lines) => return Poll::Lines(lines),
                 Progress::Poll(poll) => return poll,
-                Progress::Call(call) => watch.record_answer(&self.hooks.call(&call)),
+                Progress::Call(wanted) => watch.record_answer(&wanted, &self.hooks.call(&wanted.call)),
             }
         }
     }
@@ -35,16 +38,17 @@ impl ApiServer {
         if !self.faults.change_views() || watch.is_over() {
             return self.advance_in_sight(watch, Sight::present(&self.store), now);
         }
-        let (reader, visible) = (watch.reader().clone(), self.store.visible());
-        if let Some(cut) = self.faults.cut_at_once(&reader, watch.number(), visible, now) {
+        let (WatchClient { reader, number }, visible) = (watch.client(), self.store.visible());
+        if let Some(cut) = self.faults.cut_at_once(reader, *number, visible, now) {
             return Progress::Poll(watch.cut(Vec::new(), cut, visible));
         }
-        let sight = self.faults.sight(&reader, &self.store, now);
+        let sight = self.faults.sight(reader, &self.store, now);
         match self.advance_in_sight(watch, sight, now) {
-            Progress::Poll(Poll::Lines(lines)) if watch.sent_events() => {
-                match self.faults.cut_at_event(&reader, lines.len(), visible, now) {
+            Progress::Events(lines) => {
+                let reader = &watch.client().reader;
+                match self.faults.cut_at_event(reader, lines.len(), visible, now) {
                     Some(cut) => Progress::Poll(watch.cut(lines, cut, visible)),
-                    None => Progress::Poll(Poll::Lines(lines)),
+                    None => Progress::Events(lines),
                 }
             }
             Progress::Poll(Poll::PendingUntil(at)) => {
@@ -57,8 +61,11 @@ impl ApiServer {
     /// Advances a watch that sees the events up to a horizon.
     fn advance_in_sight(&self, watch: &mut Watch, sight: Sight, now: Time) -> Progress {
         match watch.advance(&self.store, sight, &self.catalog, now) {
-            Progress::Call(call) => Progress::Call(self.with_service_endpoint(call)),
-            poll @ Progress::Poll(_) => poll,
+            Progress::Call(mut wanted) => {
+                wanted.call = self.with_service_endpoint(wanted.call);
+                Progress::Call(wanted)
+            }
+            progress @ (Progress::Events(_) | Progress::Poll(_)) => progress,
         }
     }
 
@@ -78,38 +85,36 @@ impl ApiServer {
             return Err(accept::no_stream());
         }
         let view = call.view.with_options(query)?;
-        let (cursor, initial) = self.initial_state(call, &selector, requested);
+        let start = self.start_of_watch(call, &selector, requested);
         // An event has no list, so the encoder of a real server fails at the first one.
         let is_of_lists = matches!(view.shape, Shape::MetadataList(_));
-        let (initial, cursor) =
-            if is_of_lists { (VecDeque::new(), self.store.revision()) } else { (initial, cursor) };
-        let ends = if is_of_lists || matches!(initial.front(), Some(Initial::Error(_))) {
-            Time::MIN
-        } else {
-            let drawn = self.draws.watch_seconds(MIN_TIMEOUT_SECONDS, 2 * MIN_TIMEOUT_SECONDS);
-            let seconds = if seconds > 0 { seconds } else { drawn.try_into().unwrap_or(i64::MAX) };
-            call.now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Time::MAX)
+        let start = if is_of_lists { (self.store.revision(), State::Over(None)) } else { start };
+        let ends = match start.1 {
+            State::Over(_) => call.now,
+            State::Initial(_) | State::Events => self.end_of_watch(seconds, call.now),
         };
         let reader = Reader::of(call.request, &call.kind, call.path, "watch");
         let has_expired = requested.is_some_and(|from| from > 0 && self.faults.has_expired(&reader, from));
-        let mut watch = Watch::new(&call.kind, &call.path.namespace, selector, view, cursor, initial)
-            .read_by(reader, self.faults.start_watch())
-            .ending_at(ends)
-            .with_counter(self.paths.metrics().watching())
-            .with_bookmarks(query.is_true("allowWatchBookmarks"), call.now);
+        let client = WatchClient { reader, number: self.faults.start_watch() };
+        let (kind, namespace) = (Arc::clone(&call.kind), call.path.namespace.clone().into_owned());
+        let request = WatchRequest { kind, namespace, selector, view };
+        let timer = Timer::new(ends, query.is_true("allowWatchBookmarks"), call.now);
+        let mut watch = Watch::new(request, client, timer, start, self.paths.metrics().watching());
         if has_expired {
             watch.expire(self.store.visible());
         }
         Ok(Reply::new(200, ReplyBody::Watch(Box::new(watch))))
     }
 
-    /// The revision after which a watch sends events, and the lines that it sends before them.
-    fn initial_state(
-        &self,
-        call: &Call<'_>,
-        selector: &Selector,
-        requested: Option<u64>,
-    ) -> (u64, VecDeque<Initial>) {
+    /// The end of a watch that starts now: after the duration that its client requested, or after a drawn one.
+    fn end_of_watch(&mut self, seconds: i64, now: Time) -> Time {
+        let drawn = self.draws.watch_seconds(MIN_TIMEOUT_SECONDS, 2 * MIN_TIMEOUT_SECONDS);
+        let seconds = if seconds > 0 { seconds } else { drawn.try_into().unwrap_or(i64::MAX) };
+        now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Time::MAX)
+    }
+
+    /// The revision after which a watch sends events, and what it sends before them.
+    fn start_of_watch(&self, call: &Call<'_>, selector: &Selector, requested: Option<u64>) -> (u64, State) {
         let query = &call.request.query;
         let revision = self.store.table_revision(call.kind.table);
         let from_now = matches!(requested, None | Some(0));
@@ -119,12 +124,12 @@ impl ApiServer {
             if streams && !send_initial.is_empty() { query.is_true("sendInitialEvents") } else { from_now };
         if !wanted {
             let start = if from_now { revision } else { requested.unwrap_or(revision) };
-            return (call.past.filter(|_| from_now).unwrap_or(start), VecDeque::new());
+            return (call.past.filter(|_| from_now).unwrap_or(start), State::Events);
         }
         if let Some(future) = requested.filter(|requested| *requested > revision) {
             // A real server first waits some seconds for that revision.
             let line = store::error_line(&Refused::too_large_version(future, revision).body());
-            return (future, VecDeque::from([Initial::Error(line)]));
+            return (future, State::Over(Some(line)));
         }
         let (objects, revision) = match self.cached_objects(call) {
             Some((objects, past)) => (objects, past),
@@ -135,6 +140,6 @@ impl ApiServer {
         if streams && query.is_true("allowWatchBookmarks") {
             initial.push_back(Initial::End(revision));
         }
-        (revision, initial)
+        (revision, State::Initial(initial))
     }
 }
