@@ -8,7 +8,7 @@ use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest, Ad
 
 use super::plugin::{self, PluginCluster};
 use super::reinvocation::Reinvocation;
-use super::{Attributes, Operation, is_exempt};
+use super::{Admitter, Attributes, Operation, is_exempt};
 use crate::apply::check_entries;
 use crate::call::Call;
 use crate::kinds::objects::Objects;
@@ -252,6 +252,18 @@ impl ApiServer {
             }
         }
         Ok(())
+    }
+
+    /// The admission configuration, with the parts that it reads.
+    fn admitter(&self) -> Admitter<'_> {
+        Admitter {
+            admission: &self.admission,
+            catalog: &self.catalog,
+            store: &self.store,
+            access: &self.access,
+            profile: &self.profile,
+            namespaces: self.tables.namespaces,
+        }
     }
 
     fn mutate_by_plugin(

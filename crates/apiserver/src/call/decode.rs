@@ -17,36 +17,27 @@ use crate::status::{Outcome, Refused};
 
 /// Parses the body of a call.
 pub(crate) fn body(call: &mut Call<'_>) -> Outcome<Value> {
-    let mut value = parsed_body(call)?;
+    let (content_type, resource) = (&call.request.content_type, &call.kind.resource);
+    let mut value = match &call.request.body {
+        Body::Value(value) => (*value).clone(),
+        Body::Bytes(bytes) => {
+            let (value, duplicates) = parse_as(bytes, content_type, &resource.api_version(), &resource.kind)?;
+            call.duplicates = duplicates;
+            value
+        }
+        Body::Empty | Body::Delete(_) => {
+            parse_as(&Text::default(), content_type, &resource.api_version(), &resource.kind)?.0
+        }
+    };
     if let Some(skew) = call.skew {
         skew.skew_written(&mut value);
     }
     Ok(value)
 }
 
-fn parsed_body(call: &mut Call<'_>) -> Outcome<Value> {
-    let (content_type, resource) = (&call.request.content_type, &call.kind.resource);
-    match &call.request.body {
-        Body::Empty | Body::Delete(_) => {
-            parse_as(&Text::default(), content_type, &resource.api_version(), &resource.kind)
-                .map(|(value, _)| value)
-        }
-        Body::Value(value) => Ok((*value).clone()),
-        Body::Bytes(bytes) => {
-            let (value, duplicates) = parse_as(bytes, content_type, &resource.api_version(), &resource.kind)?;
-            call.duplicates = duplicates;
-            Ok(value)
-        }
-    }
-}
-
-/// Decodes a body to an object of the call's kind. Warns about dropped fields.
-pub(crate) fn object(call: &mut Call<'_>, value: Value, profile: &Profile) -> Outcome<Value> {
-    object_from(call, value, Source::Json, profile)
-}
-
-/// Like [`object`], for a value from another source than a body. The converter of maps ignores the type in the object.
-pub(crate) fn object_from(
+/// Decodes a value to an object of the call's kind. Warns about dropped fields. The converter of maps ignores the type in the
+/// object.
+pub(crate) fn object(
     call: &mut Call<'_>,
     mut value: Value,
     source: Source,
@@ -102,7 +93,7 @@ pub(crate) fn object_from(
         kind.convert_to_stored(&mut value);
     }
     unknown.sort();
-    report(call, &kind, &unknown)?;
+    mistakes::report(call, &unhandled_prefix(&kind), &unknown)?;
     Ok(value)
 }
 
@@ -144,11 +135,6 @@ fn changed_fields(baseline: &Value, object: &Value) -> Vec<String> {
     fields.filter(|(name, value)| baseline.get(name) != Some(value)).map(|(name, _)| name.clone()).collect()
 }
 
-/// Warns about repeated and unknown fields, or rejects them.
-fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
-    mistakes::report(call, &unhandled_prefix(kind), unknown)
-}
-
 fn unhandled(kind: &Kind, why: &str) -> Refused {
     Refused::bad_request(unhandled_prefix(kind) + why)
 }
@@ -177,7 +163,7 @@ pub(crate) fn unversioned(call: &mut Call<'_>, value: &mut Value) -> Outcome<()>
     call.touched = None;
     let mut unknown: Vec<String> = unknown.into_iter().map(|(name, _)| name).collect();
     unknown.sort();
-    report(call, &kind, &unknown)
+    mistakes::report(call, &unhandled_prefix(&kind), &unknown)
 }
 
 /// Sets `apiVersion` and `kind` to those of the kind.

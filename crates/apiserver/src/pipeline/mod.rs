@@ -3,7 +3,7 @@
 //! | stage | entry point | implementation |
 //! |---|---|---|
 //! | authenticate | before the pipeline: [`ApiServer::authenticate`] for HTTPS, the identity of an in-process client | `access/authenticate` |
-//! | impersonate, authorize | [`ApiServer::advance`], [`ApiServer::authorize`] | `access/` |
+//! | impersonate, authorize | [`ApiServer::advance`], [`ApiServer::check_access`] | `access/` |
 //! | route | [`ApiServer::route`]: a path of the server itself, or a kind | `paths/`, `kinds/catalog` |
 //! | inject faults | `Faults::verdict`, [`ApiServer::past`] | `faults/` |
 //! | match the route | [`routes::check`]: the methods and media types of a built-in kind | `pipeline/routes` |
@@ -30,11 +30,13 @@ use super::kinds::Kind;
 use super::reply::{Reply, warnings};
 use super::request::{Method, Request, ResourcePath, Target};
 use super::server::ApiServer;
+use super::server::definitions::conversions;
 use super::status::{Outcome, Refused};
 use crate::call::attempt::Attempt;
 use crate::call::{Call, verb};
 use crate::faults::{Reader, Verdict};
 use crate::outbound::hooks::HookCall;
+use crate::paths::Served;
 use crate::profile::since;
 use crate::request::accept::{self, Media};
 use crate::request::options;
@@ -115,7 +117,7 @@ impl ApiServer {
         if let Some(reply) = self.program(request, now) {
             return Step::Done(reply);
         }
-        let mut access = self.authorize(request);
+        let mut access = self.check_access(request);
         if attempt.is_new() {
             self.access.usage.add(request, access.is_ok());
         }
@@ -150,11 +152,6 @@ impl ApiServer {
         }
     }
 
-    /// Whether the user may make the request.
-    fn authorize(&mut self, request: &Request<'_>) -> Outcome<()> {
-        self.check_access(request)
-    }
-
     /// Finds the destination of a request. Without access, a path of the server itself is answered with the rejection.
     fn route<'a>(&mut self, request: &'a Request<'a>, access: &mut Outcome<()>, now: Time) -> Route<'a> {
         let path = match &request.target {
@@ -163,7 +160,7 @@ impl ApiServer {
             }
             Target::Path(path) => {
                 let access = std::mem::replace(access, Ok(()));
-                let answer = access.and_then(|()| self.path(request, path, now));
+                let answer = access.and_then(|()| self.served().answer(request, path, now));
                 return Route::Answered(answer.unwrap_or_else(|refused| Reply::refused(&refused)));
             }
             Target::Resource(path) => path,
@@ -180,6 +177,19 @@ impl ApiServer {
                 let missing = std::mem::replace(access, Ok(())).err().unwrap_or(missing);
                 Route::Answered(self.paths.document_or_error(request, path, &missing))
             }
+        }
+    }
+
+    /// The parts of the server that its own paths show.
+    fn served(&mut self) -> Served<'_> {
+        Served {
+            paths: &self.paths,
+            documents: &mut self.documents,
+            catalog: &self.catalog,
+            store: &self.store,
+            profile: &self.profile,
+            access: &self.access,
+            definitions: (self.tables.definitions, self.definitions.epoch()),
         }
     }
 
@@ -305,7 +315,7 @@ impl ApiServer {
             view.apply(reply, &call.kind, call.now)
         });
         // A failed conversion cannot follow a write: the verb runs all conversions that it needs before it stores.
-        match self.run_wanted_conversions(call) {
+        match conversions::run_wanted(call, self.stored_objects()) {
             Ok(()) => reply,
             Err(refused) => Err(self.conversion_error(call, refused)),
         }
@@ -322,6 +332,6 @@ impl ApiServer {
             return;
         }
         self.log.add(call, reply);
-        self.update_quota_statuses(call);
+        self.admission.update_quota_statuses(&self.catalog, &mut self.store, call);
     }
 }

@@ -10,6 +10,7 @@ use crate::access::{RequestCount, UserAccess};
 use crate::apply::{Managers, Tracker};
 use crate::call::{Call, decode, part};
 use crate::kinds::objects::Objects;
+use crate::kinds::typed::Source;
 use crate::metadata;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{Impersonate, Request};
@@ -106,7 +107,7 @@ impl ApiServer {
     /// Answers an access review.
     pub(crate) fn review(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let body = decode::body(call)?;
-        let mut review = decode::object(call, body, &self.profile)?;
+        let mut review = decode::object(call, body, Source::Json, &self.profile)?;
         self.admit_posted(call, None, &mut review, |_, _, _| Ok(()))?;
         let objects = Objects { catalog: &self.catalog, store: &self.store };
         let mut reply = self.access.review(objects, call, review, &self.profile)?;

@@ -8,7 +8,6 @@ use windtunnel_core::{Key, Object};
 use crate::call::Call;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{Method, Via};
-use crate::server::ApiServer;
 use crate::store::Stored;
 
 /// The outcome of a write request.
@@ -133,6 +132,17 @@ pub(crate) struct ReadLog {
 }
 
 impl ReadLog {
+    /// Keeps the last `limit` reads from now on.
+    pub(super) fn keep(&mut self, limit: usize) {
+        self.limit = limit;
+        self.reads.truncate(limit);
+    }
+
+    /// The reads since the last call.
+    pub(super) fn take(&mut self) -> Vec<ClientRead> {
+        self.reads.drain(..).collect()
+    }
+
     pub(crate) fn add(&mut self, call: &Call<'_>, reply: &Reply) {
         if self.limit == 0 || call.request.via != Via::Client {
             return;
@@ -151,33 +161,5 @@ impl ReadLog {
             subresource: call.path.subresource.to_string(),
             code: reply.code,
         });
-    }
-}
-
-impl ApiServer {
-    /// Keeps the last `limit` reads of HTTP clients for [`ApiServer::take_reads`]; 0 keeps none.
-    pub fn keep_client_reads(&mut self, limit: usize) {
-        self.reads.limit = limit;
-        self.reads.reads.truncate(limit);
-    }
-
-    /// The reads of HTTP clients since the last call, including rejected ones, oldest first.
-    pub fn take_reads(&mut self) -> Vec<ClientRead> {
-        self.reads.reads.drain(..).collect()
-    }
-
-    /// Keeps the last `limit` outcomes of writes for [`ApiServer::take_log`]; 0 keeps none.
-    pub fn keep_log(&mut self, limit: usize) {
-        self.log.configure(limit, None);
-    }
-
-    /// Keeps the last `limit` outcomes of writes by HTTP clients. Direct calls are not logged, which saves time.
-    pub fn keep_client_log(&mut self, limit: usize) {
-        self.log.configure(limit, Some(Via::Client));
-    }
-
-    /// The outcomes of writes since the last call, including rejected ones, oldest first.
-    pub fn take_log(&mut self) -> Vec<WriteOutcome> {
-        self.log.take()
     }
 }

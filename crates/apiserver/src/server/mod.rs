@@ -1,11 +1,10 @@
 //! The server's state, and its direct calls.
 //!
 //! `derived.rs` lists what follows the change of a stored object, `definitions/` what follows a
-//! CustomResourceDefinition, `control_plane/` the objects that the server creates itself. `access.rs`, `faults.rs` and
-//! `programs.rs` are the calls of other modules.
+//! CustomResourceDefinition, `control_plane/` the objects that the server creates itself. `access.rs` and `programs.rs` are the
+//! calls of other modules.
 
 mod access;
-mod admission;
 pub(crate) mod builder;
 pub(crate) mod change;
 mod claims;
@@ -15,30 +14,30 @@ mod derived;
 mod devices;
 pub(crate) mod draws;
 pub(crate) mod expiry;
-mod faults;
 pub(crate) mod log;
-mod paths;
 mod programs;
 mod restore;
-mod rewind;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde_json::Value;
 use windtunnel_core::clock::Time;
+use windtunnel_core::requests::faults::{Perturbation, RequestFault, RequestFilter};
 use windtunnel_core::{Identity, Object, Refusal, Resource, Write};
 
 use super::access::Access;
 use super::admission::Admission;
-use super::faults::Faults;
+use super::faults::{Faults, Incident, Killer};
 use super::kinds::catalog::Catalog;
 use super::kinds::objects::Objects;
 use super::kinds::strategy::allocations::Allocations;
 use super::kinds::strategy::service::ServiceNetwork;
 use super::paths::Paths;
 use super::profile::{Profile, Rollout};
-use super::request::Request;
+use super::request::{Request, Via};
 use super::store::{Entry, Event, Store, TableId};
+use crate::admission::policy::typing;
 use crate::outbound::endpoint::with_service_endpoint;
 use crate::outbound::hooks::{Caller, HookCall};
 use crate::outbound::upstream::{Programs, Upstream};
@@ -47,7 +46,7 @@ use crate::server::builder::Builder;
 use crate::server::definitions::delays::{DefinitionPace, Definitions};
 use crate::server::draws::Draws;
 use crate::server::expiry::Expiry;
-use crate::server::log::{ReadLog, WriteLog};
+use crate::server::log::{ClientRead, ReadLog, WriteLog, WriteOutcome};
 
 /// An in-memory Kubernetes API server. A clone is independent, and shares unchanged objects with the original.
 ///
@@ -251,5 +250,87 @@ impl ApiServer {
     pub fn set_kubernetes_minor(&mut self, minor: u32) {
         self.profile = self.rollout.change(minor, self.store.revision());
         self.catalog.set_minor(minor);
+    }
+}
+
+/// Its own documents, and what it knows about policies.
+impl ApiServer {
+    /// Serves `GET path` with this JSON from now on, like [`Builder::document`](crate::Builder::document).
+    pub fn set_document(&mut self, path: impl Into<String>, json: impl Into<String>) {
+        self.paths.set_document(path.into(), json.into());
+    }
+
+    /// The warnings about the types of expressions in a ValidatingAdmissionPolicy (`status.typeChecking.expressionWarnings`),
+    /// by the schemas of the kinds that it matches.
+    pub fn policy_warnings(&self, policy: &Value) -> Vec<Value> {
+        typing::warnings(&self.catalog, policy)
+    }
+}
+
+/// Faults of its answers.
+impl ApiServer {
+    /// Injects a fault. If several faults match a request, the first one counts it.
+    pub fn fail(&mut self, fault: RequestFault) {
+        self.faults.inject(fault, self.store.revision());
+    }
+
+    /// Injects a fault as if it had begun at this revision of the store: watches that have not shown more stay there.
+    pub fn fail_since(&mut self, fault: RequestFault, revision: u64) {
+        self.faults.inject(fault, revision.min(self.store.revision()));
+    }
+
+    /// Calls `kill` with the id of a process, and with the write in words, when a fault kills a program
+    /// ([`Trouble::Kill`](windtunnel_core::requests::faults::Trouble::Kill)). The process must be dead when `kill` returns,
+    /// and `kill` must not call the server.
+    pub fn kill_programs_with(&mut self, kill: impl Fn(&str, &str) + Send + Sync + 'static) {
+        self.faults.kill_with(Killer::new(kill));
+    }
+
+    /// Heals the faults of these requests, or all faults (`None`). Random faults continue.
+    pub fn heal(&mut self, requests: Option<&RequestFilter>) {
+        self.faults.heal(requests);
+    }
+
+    /// Gives random faults to clients from now on. Without a seed, the seed is 0.
+    pub fn perturb(&mut self, perturbation: Perturbation) {
+        self.faults.perturb(perturbation);
+    }
+
+    /// Keeps the last `limit` incidents for [`ApiServer::take_incidents`]; 0 keeps none.
+    pub fn keep_incidents(&mut self, limit: usize) {
+        self.faults.incidents().keep(limit);
+    }
+
+    /// The effects of faults on clients since the last call, oldest first.
+    pub fn take_incidents(&mut self) -> Vec<Incident> {
+        self.faults.incidents().take()
+    }
+}
+
+/// Logs of its requests.
+impl ApiServer {
+    /// Keeps the last `limit` reads of HTTP clients for [`ApiServer::take_reads`]; 0 keeps none.
+    pub fn keep_client_reads(&mut self, limit: usize) {
+        self.reads.keep(limit);
+    }
+
+    /// The reads of HTTP clients since the last call, including rejected ones, oldest first.
+    pub fn take_reads(&mut self) -> Vec<ClientRead> {
+        self.reads.take()
+    }
+
+    /// Keeps the last `limit` outcomes of writes for [`ApiServer::take_log`]; 0 keeps none.
+    pub fn keep_log(&mut self, limit: usize) {
+        self.log.configure(limit, None);
+    }
+
+    /// Keeps the last `limit` outcomes of writes by HTTP clients. Direct calls are not logged, which saves time.
+    pub fn keep_client_log(&mut self, limit: usize) {
+        self.log.configure(limit, Some(Via::Client));
+    }
+
+    /// The outcomes of writes since the last call, including rejected ones, oldest first.
+    pub fn take_log(&mut self) -> Vec<WriteOutcome> {
+        self.log.take()
     }
 }

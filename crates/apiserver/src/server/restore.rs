@@ -1,4 +1,4 @@
-//! Restores the content of a storage when a server starts.
+//! Restores the content of a storage when a server starts, and reverts writes that the storage rejects.
 
 use windtunnel_core::clock::Time;
 
@@ -25,5 +25,12 @@ impl ApiServer {
         self.follow_load(now);
         // No client has seen these changes.
         self.store.compact();
+    }
+
+    /// Reverts the writes that are not durable, and everything that the server derived from them, because the storage rejects
+    /// writes.
+    pub(crate) fn rewind(&mut self, why: &str, now: Time) {
+        let reverted = self.store.rewind(why);
+        self.follow_undo(&reverted, now);
     }
 }

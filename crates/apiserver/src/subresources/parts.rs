@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::call::Call;
 use crate::call::decode;
+use crate::kinds::typed::Source;
 use crate::profile::since;
 use crate::reply::Reply;
 use crate::request::Method;
@@ -23,7 +24,7 @@ impl ApiServer {
             Method::Patch => self.patched_object(call)?,
             _ => {
                 let body = decode::body(call)?;
-                decode::object(call, body, &self.profile)?
+                decode::object(call, body, Source::Json, &self.profile)?
             }
         };
         // A manager owns what it gives, even if the endpoint does not write it.

@@ -10,6 +10,7 @@ use crate::admission::Attributes;
 use crate::call::Call;
 use crate::call::decode;
 use crate::call::prepared::Write;
+use crate::kinds::typed::Source;
 use crate::kinds::{Generation, strategy};
 use crate::metadata;
 use crate::profile::{Profile, since};
@@ -32,7 +33,7 @@ impl ApiServer {
     pub(crate) fn create(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         check_creatable(call)?;
         let body = decode::body(call)?;
-        let object = decode::object(call, body, &self.profile)?;
+        let object = decode::object(call, body, Source::Json, &self.profile)?;
         self.create_object(call, object)
     }
 

@@ -11,6 +11,7 @@ use crate::reply::Reply;
 use crate::reply::watch_lines::convert_event_object;
 use crate::request::options;
 use crate::server::ApiServer;
+use crate::server::definitions::conversions;
 use crate::status::{Outcome, Refused};
 use crate::store::{Entry, Stored, joined};
 
@@ -86,7 +87,7 @@ impl ApiServer {
         }
         let mut object = kind.to_storage(joined(&object, owners));
         let _ = kind.convert(&object);
-        self.run_wanted_conversions(call)?;
+        conversions::run_wanted(call, self.stored_objects())?;
         Stored::take_owners(&mut object);
         Ok(object)
     }

@@ -12,7 +12,7 @@ use crate::call::decode;
 use crate::call::prepared::Write;
 use crate::delta::Delta;
 use crate::field::{Cause, FieldError, Shown};
-use crate::kinds::typed::with_empties;
+use crate::kinds::typed::{Source, with_empties};
 use crate::kinds::{Generation, Kind, StatusMetadata, strategy};
 use crate::metadata;
 use crate::reply::Reply;
@@ -38,7 +38,7 @@ impl ApiServer {
         call.check_subresource()?;
         self.set_baseline(call);
         let body = decode::body(call)?;
-        let object = decode::object(call, body, &self.profile)?;
+        let object = decode::object(call, body, Source::Json, &self.profile)?;
         self.update_object(call, object)
     }
 

@@ -24,11 +24,6 @@ pub(crate) fn run_wanted(call: &mut Call<'_>, objects: Objects<'_>) -> Outcome<(
 }
 
 impl ApiServer {
-    /// As [`run_wanted`].
-    pub(crate) fn run_wanted_conversions(&self, call: &mut Call<'_>) -> Outcome<()> {
-        run_wanted(call, self.stored_objects())
-    }
-
     /// The error for a client whose request failed in a conversion webhook. Lists of a version that needs
     /// conversion come from a cache, which is not initialized until all its objects are converted.
     pub(crate) fn conversion_error(&self, call: &Call<'_>, refused: Refused) -> Refused {

@@ -59,7 +59,7 @@ impl ApiServer {
         // The apply already rejected unknown fields, with another message.
         call.options.field_validation = FieldValidation::Ignore;
         let encoded = object["metadata"].clone();
-        let object = decode::object_from(call, object, Source::Map, &self.profile)
+        let object = decode::object(call, object, Source::Map, &self.profile)
             .map_err(|refused| unconverted(refused, &kind, &config))?;
         call.is_encoded_anew = kind.custom.is_some() && has_more_metadata(&encoded, &object["metadata"]);
         call.owners = Owners::Decided(managers);

@@ -94,9 +94,10 @@ impl ApiServer {
         }
         call.touched = touched(kind, patch, &call.kind);
         let decoded = if kind == PatchType::Strategic {
-            decode::object_from(call, object, Source::Map, &self.profile)
+            decode::object(call, object, Source::Map, &self.profile)
         } else {
-            decode::unversioned(call, &mut object).and_then(|()| decode::object(call, object, &self.profile))
+            decode::unversioned(call, &mut object)
+                .and_then(|()| decode::object(call, object, Source::Json, &self.profile))
         };
         decoded.map_err(|refused| {
             let shown = match kind {
