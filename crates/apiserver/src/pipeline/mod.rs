@@ -33,7 +33,7 @@ use super::server::ApiServer;
 use super::server::definitions::conversions;
 use super::status::{Outcome, Refused};
 use crate::call::attempt::Attempt;
-use crate::call::{Call, verb};
+use crate::call::{Call, RequestInfo};
 use crate::faults::{Reader, Verdict};
 use crate::outbound::hooks::HookCall;
 use crate::paths::Served;
@@ -125,22 +125,21 @@ impl ApiServer {
             Route::Answered(reply) => return Step::Done(reply),
             Route::Kind(kind, path) => (kind, path),
         };
+        let mut info = RequestInfo::new(kind, path, request, now);
         if access.is_ok() && attempt.is_new() {
-            match self.faults.verdict(request, &kind, path, now) {
+            match self.faults.verdict(&info) {
                 Some(Verdict::Refuse(refused)) => access = Err(refused),
                 Some(Verdict::AfterWrite(lost)) => attempt.lost = Some(lost),
                 Some(Verdict::Drop) => return Step::Done(Reply::dropped()),
                 None => {}
             }
         }
-        let past = self.past(request, &kind, path, now);
-        let reader = || Reader::of(request, &kind, path, verb(request, path));
-        let skew = self.faults.clock_skew(&kind.resource, reader);
+        info.past = self.past(&info);
+        info.skew = self.faults.clock_skew(&info.kind.resource, || Reader::of(&info, info.verb()));
         loop {
             // A request without access ends in the first iteration.
             let access = std::mem::replace(&mut access, Ok(()));
-            let mut call = Call::new(Arc::clone(&kind), path, request, now, attempt);
-            (call.past, call.skew) = (past, skew);
+            let call = Call::new(info.clone(), attempt);
             let reply = self.run(call, access);
             let calls = attempt.take_pending();
             if !calls.is_empty() {
@@ -204,27 +203,22 @@ impl ApiServer {
     }
 
     /// The revision whose state a read of the cache shows, if a fault shows the client the past.
-    fn past(
-        &mut self,
-        request: &Request<'_>,
-        kind: &Arc<Kind>,
-        path: &ResourcePath<'_>,
-        now: Time,
-    ) -> Option<u64> {
-        if request.method != Method::Get || !self.faults.change_views() || !kind.rules.stored {
+    fn past(&mut self, info: &RequestInfo<'_>) -> Option<u64> {
+        let request = info.request;
+        if request.method != Method::Get || !self.faults.change_views() || !info.kind.rules.stored {
             return None;
         }
         // A read without a version shows the latest state, whatever a cache has.
         let requested = options::version(request.query.get("resourceVersion")).ok().flatten()?;
-        let verb = if path.name.is_empty() { "list" } else { "get" };
-        let past = self.faults.past(&Reader::of(request, kind, path, verb), &self.store, now)?;
+        let verb = if info.path.name.is_empty() { "list" } else { "get" };
+        let past = self.faults.past(&Reader::of(info, verb), &self.store, info.now)?;
         Some(past.max(requested))
     }
 
     /// Runs a call from its start. No client sees the reply of a call that waits for a webhook.
     fn run(&mut self, mut call: Call<'_>, access: Outcome<()>) -> Reply {
         let reply = access
-            .and_then(|()| routes::check(&call, self.profile.minor))
+            .and_then(|()| routes::check(&call.info, self.profile.minor))
             .and_then(|()| self.negotiate(&mut call))
             .and_then(|()| self.dispatch(&mut call));
         if call.attempt.is_ahead() {
@@ -237,7 +231,7 @@ impl ApiServer {
         let mut reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
         reply.warnings.append(&mut call.warnings);
         reply.warnings = warnings::sent(reply.warnings);
-        reply.media = call.media;
+        reply.media = call.form.media;
         reply.absent_times = self.profile.minor < since::ABSENT_TIMES_OMITTED;
         self.follow_up(&call, &reply);
         reply
@@ -245,17 +239,20 @@ impl ApiServer {
 
     /// Warns about deprecated versions, and reads options and media types.
     fn negotiate(&self, call: &mut Call<'_>) -> Outcome<()> {
-        if let Some(warning) = call.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone()) {
+        if let Some(warning) =
+            call.info.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone())
+        {
             call.warnings.push(warning);
         }
-        let deprecation = call.kind.deprecation.as_ref().filter(|(since, _)| *since <= self.profile.minor);
+        let deprecation =
+            call.info.kind.deprecation.as_ref().filter(|(since, _)| *since <= self.profile.minor);
         if let Some((_, text)) = deprecation {
             let text = text.clone();
             call.warnings.push(text);
         }
-        if routes::is_connection(call) {
+        if routes::is_connection(&call.info) {
             // The answer is not of the server. A dry run is impossible, whatever its value is.
-            let is_dry_run = call.request.query.is_given("dryRun");
+            let is_dry_run = call.info.request.query.is_given("dryRun");
             return if is_dry_run { Err(Refused::bad_request("dryRun is not supported")) } else { Ok(()) };
         }
         call.check_options(&self.profile)
@@ -280,19 +277,19 @@ impl ApiServer {
         if let Some(reply) = self.subresource(call)? {
             return Ok(reply);
         }
-        self.check_storage(call)?;
-        if !call.kind.rules.verbs.contains(&call.verb()) {
+        self.check_storage(&call.info)?;
+        if !call.info.kind.rules.verbs.contains(&call.info.verb()) {
             return Err(Refused::method_not_allowed());
         }
-        let named = !call.path.name.is_empty();
-        match (call.request.method, named) {
-            (Method::Post, false) if !call.kind.rules.stored && call.has_matching_scope() => {
+        let named = !call.info.path.name.is_empty();
+        match (call.info.request.method, named) {
+            (Method::Post, false) if !call.info.kind.rules.stored && call.info.has_matching_scope() => {
                 self.review(call)
             }
-            _ if !call.kind.rules.stored => Err(Refused::method_not_allowed()),
-            (Method::Get, _) if call.is_watch() => self.watch(call),
-            (Method::Get, true) => self.get(call),
-            (Method::Get, false) => self.list(call),
+            _ if !call.info.kind.rules.stored => Err(Refused::method_not_allowed()),
+            (Method::Get, _) if call.info.is_watch() => self.watch(call),
+            (Method::Get, true) => self.get(&call.info),
+            (Method::Get, false) => self.list(&call.info),
             (Method::Post, _) => self.create(call),
             (Method::Put, true) => self.update(call),
             (Method::Patch, true) => self.patch(call),
@@ -307,28 +304,28 @@ impl ApiServer {
     /// Shows a reply in the view that the client asked for, with objects converted to the requested version.
     fn present(&mut self, call: &mut Call<'_>, reply: Outcome<Reply>) -> Outcome<Reply> {
         let reply = reply.and_then(|reply| {
-            let view = call.view.with_options(&call.request.query)?;
-            let reply = match call.skew {
+            let view = call.form.view.with_options(&call.info.request.query)?;
+            let reply = match call.info.skew {
                 Some(skew) => reply.skewed(skew),
                 None => reply,
             };
-            view.apply(reply, &call.kind, call.now)
+            view.apply(reply, &call.info.kind, call.info.now)
         });
         // A failed conversion cannot follow a write: the verb runs all conversions that it needs before it stores.
         match conversions::run_wanted(call, self.stored_objects()) {
             Ok(()) => reply,
-            Err(refused) => Err(self.conversion_error(call, refused)),
+            Err(refused) => Err(self.conversion_error(&call.info, refused)),
         }
     }
 
     /// Counts a request. After a write, logs it and charges quotas.
     fn follow_up(&mut self, call: &Call<'_>, reply: &Reply) {
-        self.paths.metrics().count(call, reply.code);
-        if matches!(call.request.method, Method::Get) {
-            self.reads.add(call, reply);
+        self.paths.metrics().count(&call.info, reply.code);
+        if matches!(call.info.request.method, Method::Get) {
+            self.reads.add(&call.info, reply);
             return;
         }
-        if call.dry_run {
+        if call.options.dry_run {
             return;
         }
         self.log.add(call, reply);

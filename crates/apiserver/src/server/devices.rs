@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::field::FieldError;
 use crate::server::ApiServer;
 
@@ -16,12 +16,12 @@ impl ApiServer {
     /// not allow.
     pub(crate) fn check_admin_access(
         &self,
-        call: &Call<'_>,
+        info: &RequestInfo<'_>,
         object: &Value,
         old: Option<&Value>,
     ) -> Vec<FieldError> {
-        let Some(at) = asked(call, object, old) else { return Vec::new() };
-        let namespace = self.store.get(self.tables.namespaces, "", &call.path.namespace);
+        let Some(at) = asked(info, object, old) else { return Vec::new() };
+        let namespace = self.store.get(self.tables.namespaces, "", &info.path.namespace);
         if namespace.is_some_and(|found| found.served()["metadata"]["labels"][LABEL] == "true") {
             return Vec::new();
         }
@@ -32,15 +32,15 @@ impl ApiServer {
 }
 
 /// The path of the first access that a write asks for.
-fn asked(call: &Call<'_>, object: &Value, old: Option<&Value>) -> Option<String> {
-    let (pointer, owner, path) = match (old, &*call.path.subresource) {
-        (None, _) if call.kind.is_resource(GROUP, "resourceclaims") => {
+fn asked(info: &RequestInfo<'_>, object: &Value, old: Option<&Value>) -> Option<String> {
+    let (pointer, owner, path) = match (old, &*info.path.subresource) {
+        (None, _) if info.kind.is_resource(GROUP, "resourceclaims") => {
             ("/spec/devices/requests", "/exactly", "spec.devices.requests")
         }
-        (None, _) if call.kind.is_resource(GROUP, "resourceclaimtemplates") => {
+        (None, _) if info.kind.is_resource(GROUP, "resourceclaimtemplates") => {
             ("/spec/spec/devices/requests", "/exactly", "spec.devices.requests")
         }
-        (Some(old), "status") if call.kind.is_resource(GROUP, "resourceclaims") => {
+        (Some(old), "status") if info.kind.is_resource(GROUP, "resourceclaims") => {
             if first(old, RESULTS, "").is_some() {
                 return None;
             }

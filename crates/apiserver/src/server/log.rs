@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Key, Object};
 
-use crate::call::Call;
+use crate::call::{Call, RequestInfo};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{Method, Via};
 use crate::store::Stored;
@@ -64,14 +64,14 @@ impl WriteLog {
     }
 
     pub(crate) fn add(&mut self, call: &Call<'_>, reply: &Reply) {
-        if self.limit == 0 || self.only.is_some_and(|only| only != call.request.via) {
+        if self.limit == 0 || self.only.is_some_and(|only| only != call.info.request.via) {
             return;
         }
-        if matches!(call.request.method, Method::Get | Method::Options | Method::Other) {
+        if matches!(call.info.request.method, Method::Get | Method::Options | Method::Other) {
             return;
         }
-        let mut key = call.key();
-        if let Some(name) = &call.new_name {
+        let mut key = call.info.key();
+        if let Some(name) = &call.written.new_name {
             name.clone_into(&mut key.name);
         }
         let message = match &reply.body {
@@ -84,19 +84,19 @@ impl WriteLog {
             self.outcomes.pop_front();
         }
         self.outcomes.push_back(WriteOutcome {
-            at: call.now,
-            user: call.request.user.user.clone(),
-            program: call.request.user.program().to_owned(),
-            process: call.request.user.process().to_owned(),
-            via: call.request.via,
-            verb: call.verb(),
-            kind: call.kind.resource.kind.to_string(),
+            at: call.info.now,
+            user: call.info.request.user.user.clone(),
+            program: call.info.request.user.program().to_owned(),
+            process: call.info.request.user.process().to_owned(),
+            via: call.info.request.via,
+            verb: call.info.verb(),
+            kind: call.info.kind.resource.kind.to_string(),
             key,
-            subresource: call.path.subresource.to_string(),
+            subresource: call.info.path.subresource.to_string(),
             code: reply.code,
             message: message.to_owned(),
-            before: object(&call.before),
-            after: if reply.is_refusal() { None } else { object(&call.after) },
+            before: object(&call.written.before),
+            after: if reply.is_refusal() { None } else { object(&call.written.after) },
         });
     }
 }
@@ -143,22 +143,22 @@ impl ReadLog {
         self.reads.drain(..).collect()
     }
 
-    pub(crate) fn add(&mut self, call: &Call<'_>, reply: &Reply) {
-        if self.limit == 0 || call.request.via != Via::Client {
+    pub(crate) fn add(&mut self, info: &RequestInfo<'_>, reply: &Reply) {
+        if self.limit == 0 || info.request.via != Via::Client {
             return;
         }
         if self.reads.len() >= self.limit {
             self.reads.pop_front();
         }
         self.reads.push_back(ClientRead {
-            at: call.now,
-            user: call.request.user.user.clone(),
-            program: call.request.user.program().to_owned(),
-            agent: call.request.user_agent.to_string(),
-            verb: call.verb(),
-            kind: call.kind.resource.kind.to_string(),
-            name: call.path.name.to_string(),
-            subresource: call.path.subresource.to_string(),
+            at: info.now,
+            user: info.request.user.user.clone(),
+            program: info.request.user.program().to_owned(),
+            agent: info.request.user_agent.to_string(),
+            verb: info.verb(),
+            kind: info.kind.resource.kind.to_string(),
+            name: info.path.name.to_string(),
+            subresource: info.path.subresource.to_string(),
             code: reply.code,
         });
     }

@@ -6,7 +6,7 @@ use windtunnel_core::Resource;
 
 use super::container;
 use super::log::describe;
-use crate::call::Call;
+use crate::call::{Call, RequestInfo};
 use crate::gotext::quote;
 use crate::reply::Reply;
 use crate::request::Query;
@@ -19,23 +19,23 @@ impl ApiServer {
     /// # Errors
     /// Admission rejects the connection.
     pub(super) fn admit_connecting(&mut self, call: &mut Call<'_>) -> Outcome<()> {
-        let (subresource, path) = match call.path.subresource.split_once('/') {
+        let (subresource, path) = match call.info.path.subresource.split_once('/') {
             Some((subresource, path)) => (subresource, Some(path)),
-            None => (&*call.path.subresource, None),
+            None => (&*call.info.path.subresource, None),
         };
-        let kind = format!("{}{}Options", call.kind.resource.kind, connection(subresource));
+        let kind = format!("{}{}Options", call.info.kind.resource.kind, connection(subresource));
         let unnamed = Resource::namespaced("", "v1", "", "");
         let options_type = Resource { kind: kind.clone().into(), ..unnamed };
         let mut options = json!({ "kind": kind, "apiVersion": "v1" });
-        set_options(&mut options, &call.request.query, subresource, path);
+        set_options(&mut options, &call.info.request.query, subresource, path);
         self.admit_connection(call, &options_type, &mut options)
     }
 
     /// `exec`, `attach` and `portforward` of pods.
-    pub(super) fn connect(&mut self, call: &Call<'_>) -> Outcome<Reply> {
-        let pod = self.entry(call)?.served();
-        let (name, query) = (&*call.path.name, &call.request.query);
-        let why = match &*call.path.subresource {
+    pub(super) fn connect(&mut self, info: &RequestInfo<'_>) -> Outcome<Reply> {
+        let pod = self.entry(info)?.served();
+        let (name, query) = (&*info.path.name, &info.request.query);
+        let why = match &*info.path.subresource {
             "portforward" => format!("no port of pod {} can be forwarded", quote(name)),
             verb => {
                 let container = container::choose(&pod, query.get("container"))?;
@@ -45,8 +45,8 @@ impl ApiServer {
         if !container::has_node(&pod) {
             return Err(Refused::bad_request(format!("pod {name} does not have a host assigned")));
         }
-        self.check_node(call, &pod)?;
-        if !call.request.upgrade {
+        self.check_node(info, &pod)?;
+        if !info.request.upgrade {
             return Err(Refused::bad_request("Upgrade request required"));
         }
         Err(Refused::no_containers(&why))

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use windtunnel_core::resources::NODES;
 
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::metadata;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
@@ -44,11 +44,11 @@ impl ApiServer {
     ///
     /// # Errors
     /// 404. Like that of the real server, it calls the node a pod.
-    pub(super) fn check_node(&self, call: &Call<'_>, pod: &Value) -> Outcome<()> {
+    pub(super) fn check_node(&self, info: &RequestInfo<'_>, pod: &Value) -> Outcome<()> {
         let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
         match self.object(&NODES, "", node) {
             Some(_) => Ok(()),
-            None => Err(Refused::not_found(&call.kind.resource, node)),
+            None => Err(Refused::not_found(&info.kind.resource, node)),
         }
     }
 }

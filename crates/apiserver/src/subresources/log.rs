@@ -13,7 +13,7 @@ use windtunnel_core::log::LogLine;
 use windtunnel_core::resources::PODS;
 
 use super::container;
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::field::FieldError;
 use crate::gotext::quote;
 use crate::outbound::upstream::LogRequest;
@@ -27,17 +27,17 @@ const ANNOTATION: &str = "log.windtunnel.dev";
 
 impl ApiServer {
     /// `GET .../pods/NAME/log`.
-    pub(super) fn log(&mut self, call: &Call<'_>) -> Outcome<Reply> {
-        let (query, name) = (&call.request.query, &*call.path.name);
+    pub(super) fn log(&mut self, info: &RequestInfo<'_>) -> Outcome<Reply> {
+        let (query, name) = (&info.request.query, &*info.path.name);
         let range = Range::read(query)?;
         let errors = range.errors(query);
         if !errors.is_empty() {
             return Err(Refused::invalid("", "PodLogOptions", name, &errors, &self.profile));
         }
-        let pod = self.entry(call)?.served();
+        let pod = self.entry(info)?.served();
         let container = container::choose(&pod, query.get("container"))?;
         let previous = query.is_true("previous");
-        if let Some(log) = self.container_log(&pod, container, previous, &range, call.now) {
+        if let Some(log) = self.container_log(&pod, container, previous, &range, info.now) {
             let first = range.select(&log);
             let follows = query.is_true("follow") && !previous && range.limit_bytes.is_none();
             return Ok(match self.printed_lines(&pod, container, false).filter(|_| follows) {
@@ -48,7 +48,7 @@ impl ApiServer {
                 None => text(200, first),
             });
         }
-        if previous && self.container_log(&pod, container, false, &range, call.now).is_some() {
+        if previous && self.container_log(&pod, container, false, &range, info.now).is_some() {
             let (container, pod) = (quote(container), quote(name));
             let why = format!("previous terminated container {container} in pod {pod} not found");
             return Err(Refused::bad_request(why));
@@ -57,7 +57,7 @@ impl ApiServer {
         if !container::has_node(&pod) {
             return Ok(text(204, String::new()));
         }
-        self.check_node(call, &pod)?;
+        self.check_node(info, &pod)?;
         Err(Refused::no_containers(&format!("{} has no log", describe(container, &pod))))
     }
 

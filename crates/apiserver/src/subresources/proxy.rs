@@ -6,7 +6,7 @@ use serde_json::Value;
 use windtunnel_core::resources::{ENDPOINTS, PODS, SERVICES};
 use windtunnel_core::{Change, ChangeKind, Object, View};
 
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::gotext::quote;
 use crate::outbound::upstream::{PodRequest, PodResponse};
 use crate::reply::{Reply, ReplyBody};
@@ -38,20 +38,20 @@ impl<'a> Name<'a> {
 
 impl ApiServer {
     /// Forwards a request to a pod that the path names, or to a pod behind a service.
-    pub(super) fn proxy(&self, call: &Call<'_>) -> Outcome<Reply> {
-        let id = &*call.path.name;
-        let kind = call.kind.resource.kind.to_lowercase();
+    pub(super) fn proxy(&self, info: &RequestInfo<'_>) -> Outcome<Reply> {
+        let id = &*info.path.name;
+        let kind = info.kind.resource.kind.to_lowercase();
         let name = Name::split(id)
             .ok_or_else(|| Refused::bad_request(format!("invalid {kind} request {}", quote(id))))?;
         let (pod, port) = match kind.as_str() {
-            "pod" => self.pod_behind(call, &name)?,
-            "service" => self.service_behind(call, &name)?,
+            "pod" => self.pod_behind(info, &name)?,
+            "service" => self.service_behind(info, &name)?,
             _ => return Err(Refused::unavailable("error trying to reach service: no such host")),
         };
-        let path = call.path.subresource.strip_prefix("proxy").unwrap_or_default();
+        let path = info.path.subresource.strip_prefix("proxy").unwrap_or_default();
         let path = if path.is_empty() { "/" } else { path };
         let asked =
-            PodRequest { pod: &pod, scheme: name.scheme, port, path, view: self.full_view(), now: call.now };
+            PodRequest { pod: &pod, scheme: name.scheme, port, path, view: self.full_view(), now: info.now };
         let answered = self.programs.any().and_then(|upstream| upstream.answer(&asked));
         let Some(PodResponse { code, content_type, body }) = answered else {
             let address = pod.text("/status/podIP");
@@ -62,8 +62,8 @@ impl ApiServer {
     }
 
     /// The pod, and the named port or else the first container port.
-    fn pod_behind(&self, call: &Call<'_>, name: &Name<'_>) -> Outcome<(Object, u16)> {
-        let namespace = &*call.path.namespace;
+    fn pod_behind(&self, info: &RequestInfo<'_>, name: &Name<'_>) -> Outcome<(Object, u16)> {
+        let namespace = &*info.path.namespace;
         let pod = self.object(&PODS, namespace, name.object);
         let pod = pod.ok_or_else(|| Refused::not_found(&PODS, name.object))?;
         if pod.text("/status/podIP").is_empty() {
@@ -80,8 +80,8 @@ impl ApiServer {
 
     /// The first ready pod behind a service, and its port. A port number refers to a port of the service, a port name to
     /// a port of its endpoints.
-    fn service_behind(&self, call: &Call<'_>, name: &Name<'_>) -> Outcome<(Object, u16)> {
-        let namespace = &*call.path.namespace;
+    fn service_behind(&self, info: &RequestInfo<'_>, name: &Name<'_>) -> Outcome<(Object, u16)> {
+        let namespace = &*info.path.namespace;
         let named = match name.port.parse() {
             Ok(number) => self.service_port_name(namespace, name.object, number)?,
             Err(_) => name.port.to_owned(),
@@ -101,7 +101,7 @@ impl ApiServer {
             let pod = addresses.find_map(|address| self.pod_at(namespace, address))?;
             Some((pod, u16::try_from(port["port"].as_u64()?).ok()?))
         });
-        behind.ok_or_else(|| no_endpoints(&call.path.name))
+        behind.ok_or_else(|| no_endpoints(&info.path.name))
     }
 
     /// The name of the service port with this number.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::call::Call;
+use crate::call::{Call, RequestInfo};
 use crate::gotext::quote;
 use crate::names::path_segment;
 use crate::reply::Reply;
@@ -16,32 +16,32 @@ use crate::status::{Outcome, Refused};
 use crate::store::{Entry, Stored, joined};
 
 /// Rejects a path with an empty namespace.
-pub(super) fn check_namespace(call: &Call<'_>) -> Outcome<()> {
-    if call.path.has_empty_namespace {
+pub(super) fn check_namespace(info: &RequestInfo<'_>) -> Outcome<()> {
+    if info.path.has_empty_namespace {
         return Err(Refused::bad_request("Namespace parameter required."));
     }
     Ok(())
 }
 
 impl ApiServer {
-    pub(crate) fn get(&self, call: &Call<'_>) -> Outcome<Reply> {
-        call.check_subresource()?;
-        self.check_version(call.request.query.get("resourceVersion"))?;
-        if let Some(past) = self.object_in_the_past(call) {
+    pub(crate) fn get(&self, info: &RequestInfo<'_>) -> Outcome<Reply> {
+        info.check_subresource()?;
+        self.check_version(info.request.query.get("resourceVersion"))?;
+        if let Some(past) = self.object_in_the_past(info) {
             return past.map(|object| Reply::object(200, object));
         }
-        let entry = self.entry(call)?;
-        Ok(Reply::object(200, call.kind.served(entry)))
+        let entry = self.entry(info)?;
+        Ok(Reply::object(200, info.kind.served(entry)))
     }
 
     /// The object that a read of the cache shows a client that sees the past, or 404 if it did not exist; `None` if the
     /// object is as in the present.
-    fn object_in_the_past(&self, call: &Call<'_>) -> Option<Outcome<Stored>> {
-        let mut later = self.store.table(call.kind.table).history.since(call.past?).ok()?;
-        let (namespace, name) = (&*call.path.namespace, &*call.path.name);
+    fn object_in_the_past(&self, info: &RequestInfo<'_>) -> Option<Outcome<Stored>> {
+        let mut later = self.store.table(info.kind.table).history.since(info.past?).ok()?;
+        let (namespace, name) = (&*info.path.namespace, &*info.path.name);
         let event = later.find(|event| event.key.namespace == namespace && event.key.name == name)?;
-        let old = event.old.as_ref().map(|old| convert_event_object(&call.kind, event, old));
-        Some(old.ok_or_else(|| Refused::not_found(&call.kind.named_in_errors(), name)))
+        let old = event.old.as_ref().map(|old| convert_event_object(&info.kind, event, old));
+        Some(old.ok_or_else(|| Refused::not_found(&info.kind.named_in_errors(), name)))
     }
 
     /// Rejects a get of an object at a resource version in the future.
@@ -56,18 +56,18 @@ impl ApiServer {
     }
 
     /// The stored object that a call is for.
-    pub(crate) fn entry(&self, call: &Call<'_>) -> Outcome<&Entry> {
-        check_namespace(call)?;
-        let found = self.store.get(call.kind.table, &call.path.namespace, &call.path.name);
+    pub(crate) fn entry(&self, info: &RequestInfo<'_>) -> Outcome<&Entry> {
+        check_namespace(info)?;
+        let found = self.store.get(info.kind.table, &info.path.namespace, &info.path.name);
         if found.is_none() {
-            let problems = path_segment(&call.path.name);
+            let problems = path_segment(&info.path.name);
             if !problems.is_empty() {
-                let (name, why) = (quote(&call.path.name), problems.join(";"));
+                let (name, why) = (quote(&info.path.name), problems.join(";"));
                 return Err(Refused::bad_request(format!("Name parameter invalid: {name}: {why}")));
             }
         }
-        let entry = found.ok_or_else(|| Refused::not_found(&call.kind.named_in_errors(), &call.path.name))?;
-        if let Some(custom) = &call.kind.custom {
+        let entry = found.ok_or_else(|| Refused::not_found(&info.kind.named_in_errors(), &info.path.name))?;
+        if let Some(custom) = &info.kind.custom {
             custom.family.check_readable(entry)?;
         }
         Ok(entry)
@@ -81,7 +81,7 @@ impl ApiServer {
         object: Value,
         owners: Option<&Value>,
     ) -> Outcome<Value> {
-        let kind = Arc::clone(&call.kind);
+        let kind = Arc::clone(&call.info.kind);
         if kind.conversion().is_none() {
             return Ok(kind.to_storage(object));
         }

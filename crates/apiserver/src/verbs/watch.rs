@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
-use crate::call::Call;
+use crate::call::{Call, RequestInfo};
 use crate::faults::{Reader, Sight};
 use crate::reply::watch_lines::WatchRequest;
 use crate::reply::watch_stream::{Initial, Poll, Progress, State, Timer, Watch, WatchClient};
@@ -70,10 +70,10 @@ impl ApiServer {
     }
 
     pub(crate) fn watch(&mut self, call: &Call<'_>) -> Outcome<Reply> {
-        let query = &call.request.query;
-        let mut selector = Selector::of_options(&call.kind, query, true, &self.profile)?;
-        if !call.path.name.is_empty() {
-            selector.only_name(&call.path.name);
+        let query = &call.info.request.query;
+        let mut selector = Selector::of_options(&call.info.kind, query, true, &self.profile)?;
+        if !call.info.path.name.is_empty() {
+            selector.only_name(&call.info.path.name);
         }
         let text = query.get("resourceVersion");
         let requested = options::version(text).map_err(|why| {
@@ -81,24 +81,24 @@ impl ApiServer {
             Refused::internal(format!("resourceVersion: Invalid value: {value}: {why}"))
         })?;
         let seconds = options::integer(query, "timeoutSeconds")?;
-        if call.media == Media::Yaml {
+        if call.form.media == Media::Yaml {
             return Err(accept::no_stream());
         }
-        let view = call.view.with_options(query)?;
-        let start = self.start_of_watch(call, &selector, requested);
+        let view = call.form.view.with_options(query)?;
+        let start = self.start_of_watch(&call.info, &selector, requested);
         // An event has no list, so the encoder of a real server fails at the first one.
         let is_of_lists = matches!(view.shape, Shape::MetadataList(_));
         let start = if is_of_lists { (self.store.revision(), State::Over(None)) } else { start };
         let ends = match start.1 {
-            State::Over(_) => call.now,
-            State::Initial(_) | State::Events => self.end_of_watch(seconds, call.now),
+            State::Over(_) => call.info.now,
+            State::Initial(_) | State::Events => self.end_of_watch(seconds, call.info.now),
         };
-        let reader = Reader::of(call.request, &call.kind, call.path, "watch");
+        let reader = Reader::of(&call.info, "watch");
         let has_expired = requested.is_some_and(|from| from > 0 && self.faults.has_expired(&reader, from));
         let client = WatchClient { reader, number: self.faults.start_watch() };
-        let (kind, namespace) = (Arc::clone(&call.kind), call.path.namespace.clone().into_owned());
+        let (kind, namespace) = (Arc::clone(&call.info.kind), call.info.path.namespace.clone().into_owned());
         let request = WatchRequest { kind, namespace, selector, view };
-        let timer = Timer::new(ends, query.is_true("allowWatchBookmarks"), call.now);
+        let timer = Timer::new(ends, query.is_true("allowWatchBookmarks"), call.info.now);
         let mut watch = Watch::new(request, client, timer, start, self.paths.metrics().watching());
         if has_expired {
             watch.expire(self.store.visible());
@@ -114,9 +114,14 @@ impl ApiServer {
     }
 
     /// The revision after which a watch sends events, and what it sends before them.
-    fn start_of_watch(&self, call: &Call<'_>, selector: &Selector, requested: Option<u64>) -> (u64, State) {
-        let query = &call.request.query;
-        let revision = self.store.table_revision(call.kind.table);
+    fn start_of_watch(
+        &self,
+        info: &RequestInfo<'_>,
+        selector: &Selector,
+        requested: Option<u64>,
+    ) -> (u64, State) {
+        let query = &info.request.query;
+        let revision = self.store.table_revision(info.kind.table);
         let from_now = matches!(requested, None | Some(0));
         let send_initial = query.get("sendInitialEvents");
         let streams = self.profile.watch_list;
@@ -124,16 +129,16 @@ impl ApiServer {
             if streams && !send_initial.is_empty() { query.is_true("sendInitialEvents") } else { from_now };
         if !wanted {
             let start = if from_now { revision } else { requested.unwrap_or(revision) };
-            return (call.past.filter(|_| from_now).unwrap_or(start), State::Events);
+            return (info.past.filter(|_| from_now).unwrap_or(start), State::Events);
         }
         if let Some(future) = requested.filter(|requested| *requested > revision) {
             // A real server first waits some seconds for that revision.
             let line = store::error_line(&Refused::too_large_version(future, revision).body());
             return (future, State::Over(Some(line)));
         }
-        let (objects, revision) = match self.cached_objects(call) {
+        let (objects, revision) = match self.cached_objects(info) {
             Some((objects, past)) => (objects, past),
-            None => (self.current_objects(call, selector.name()), revision),
+            None => (self.current_objects(info, selector.name()), revision),
         };
         let mut initial: VecDeque<Initial> =
             objects.into_iter().map(|(_, object)| Initial::Added(object)).collect();

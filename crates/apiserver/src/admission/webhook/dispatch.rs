@@ -106,7 +106,13 @@ impl Admitter<'_> {
         attributes: Attributes<'_>,
         object: Option<&Value>,
     ) -> Outcome<Option<Arc<Kind>>> {
-        let chosen = webhook.matching.choose(self, &call.kind, &call.path.subresource, attributes, object)?;
+        let chosen = webhook.matching.choose(
+            self,
+            &call.info.kind,
+            &call.info.path.subresource,
+            attributes,
+            object,
+        )?;
         let Some(kind) = chosen else { return Ok(None) };
         if !webhook.is_conditional() {
             return Ok(Some(kind));
@@ -116,7 +122,7 @@ impl Admitter<'_> {
         match self.meets(&webhook.conditions, call, write, versioned.object.as_deref()) {
             Ok(met) => Ok(Some(Arc::clone(&kind)).filter(|_| met)),
             Err(_) if webhook.ignores_failure => Ok(None),
-            Err(why) => Err(Refused::forbidden(&call.kind.resource, attributes.name, &why)),
+            Err(why) => Err(Refused::forbidden(&call.info.kind.resource, attributes.name, &why)),
         }
     }
 
@@ -130,14 +136,14 @@ impl Admitter<'_> {
         object: Option<&Value>,
         mutating: bool,
     ) -> Outcome<Option<Value>> {
-        if call.dry_run && !webhook.dry_run {
+        if call.options.dry_run && !webhook.dry_run {
             let why = format!("admission webhook {} does not support dry run", quote(&webhook.name));
             return Err(Refused::bad_request(why));
         }
         let Versioned { object, old } = self.versioned(call, kind, attributes, object)?;
         let mut review =
             review::request(webhook.review, call, kind, attributes, object.as_deref(), old.as_deref());
-        review["request"]["uid"] = json!(hooks::uid(&webhook.id, &review, call.now));
+        review["request"]["uid"] = json!(hooks::uid(&webhook.id, &review, call.info.now));
         let hook = HookCall { target: webhook.target.clone(), review, timeout: webhook.timeout };
         let hook = with_service_endpoint(hook, |resource, namespace, name| {
             self.objects().get(resource, namespace, name)

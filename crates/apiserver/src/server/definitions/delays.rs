@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, parse_rfc3339};
 use windtunnel_core::{condition, resources};
 
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::kinds::Kind;
 use crate::request::{Method, Request, ResourcePath, Target};
 use crate::server::ApiServer;
@@ -83,21 +83,21 @@ impl Definitions {
 impl ApiServer {
     /// Rejects lists and watches while the storage of a kind is initialized again
     /// (`ResilientWatchCacheInitialization`). Pages of unselective lists are read from etcd instead.
-    pub(crate) fn check_storage(&self, call: &Call<'_>) -> Outcome<()> {
-        if self.until_ready(&call.kind, call.now).is_zero() || !self.needs_cache(call) {
+    pub(crate) fn check_storage(&self, info: &RequestInfo<'_>) -> Outcome<()> {
+        if self.until_ready(&info.kind, info.now).is_zero() || !self.needs_cache(info) {
             return Ok(());
         }
         Err(Refused::initialising(""))
     }
 
     /// Whether a request is served from a cache that may be uninitialized.
-    pub(super) fn needs_cache(&self, call: &Call<'_>) -> bool {
-        let lists = call.request.method == Method::Get && (call.is_watch() || call.path.name.is_empty());
-        let query = &call.request.query;
+    pub(super) fn needs_cache(&self, info: &RequestInfo<'_>) -> bool {
+        let lists = info.request.method == Method::Get && (info.is_watch() || info.path.name.is_empty());
+        let query = &info.request.query;
         let given = |name: &str| !query.get(name).is_empty();
         let selects = given("labelSelector") || given("fieldSelector");
         let pages = given("continue") || given("limit") && query.get("limit") != "0" && !selects;
-        self.profile.refuses_while_initialising && lists && (call.is_watch() || !pages)
+        self.profile.refuses_while_initialising && lists && (info.is_watch() || !pages)
     }
 
     /// How long a request is delayed before it is processed.
