@@ -49,7 +49,12 @@ impl ApiServer {
         }
         let kind = Arc::clone(&call.info.kind);
         let tracked = kind.tracked_form(object);
-        let shown = self.with_tracked_empties(call, &tracked);
+        let tracker = self.tracker(&call.info);
+        // A manager that gives an empty list or map owns it if Go always writes the field, and inside of a list that is compared
+        // as a whole each of them is a change.
+        let shown = with_empties(&tracked, &call.body.empties, |empty| {
+            tracked.pointer(&empty.pointer).is_some() || tracker.compares_exactly(&tracked, &empty.pointer)
+        });
         // The delta is that of the decoded object.
         let is_decoded = matches!((&tracked, &shown), (Cow::Borrowed(_), Cow::Borrowed(_)));
         let has_delta = kind.is_storage() && is_decoded;
@@ -57,7 +62,6 @@ impl ApiServer {
         let managers = match owners {
             Owners::Decided(managers) => managers,
             Owners::Given(given) => {
-                let tracker = self.tracker(&call.info);
                 let renew =
                     |before| renewed(&tracker, object, before, given.as_ref(), call.info.kind.epoch());
                 if let Some(owned) = before.filter(|_| has_delta).and_then(renew) {
@@ -103,15 +107,6 @@ impl ApiServer {
             let entries = owners.entries.map(|entries| (*entries).clone());
             call.body.owners = Owners::Decided(Managers::given(entries));
         }
-    }
-
-    /// The object with the empty lists and maps that matter to owners: a manager that gives one owns it if Go always writes
-    /// the field, and inside of a list that is compared as a whole each of them is a change.
-    fn with_tracked_empties<'a>(&self, call: &Call<'_>, object: &'a Value) -> Cow<'a, Value> {
-        let tracker = self.tracker(&call.info);
-        with_empties(object, &call.body.empties, |empty| {
-            object.pointer(&empty.pointer).is_some() || tracker.compares_exactly(object, &empty.pointer)
-        })
     }
 
     /// Stores a definition with the status that a controller of the server itself gives it. The controller owns the fields
