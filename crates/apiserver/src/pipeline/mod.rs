@@ -27,6 +27,7 @@ use windtunnel_core::clock::Time;
 
 use super::discovery;
 use super::kinds::Kind;
+use super::kinds::objects::Objects;
 use super::reply::{Reply, warnings};
 use super::request::{Method, Request, ResourcePath, Target};
 use super::server::ApiServer;
@@ -40,6 +41,9 @@ use crate::paths::Served;
 use crate::profile::since;
 use crate::request::accept::{self, Media};
 use crate::request::options;
+use crate::server::{expiry, programs};
+use crate::verbs::list::Lister;
+use crate::verbs::read;
 
 /// How far a request came.
 #[derive(Debug)]
@@ -99,9 +103,26 @@ impl ApiServer {
         step
     }
 
+    /// Runs a request on a copy of the server up to the point at which it is stored. Returns the calls of webhooks that it
+    /// needs before.
+    pub(crate) fn prepare(
+        &mut self,
+        request: &Request<'_>,
+        now: Time,
+        attempt: &mut Attempt,
+    ) -> Vec<HookCall> {
+        attempt.set_ahead(true);
+        let step = self.advance(request, now, attempt);
+        attempt.set_ahead(false);
+        match step {
+            Step::Calls(calls) => calls,
+            Step::Done(_) => Vec::new(),
+        }
+    }
+
     /// Advances a request as its user, after impersonation.
     fn advance_as(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
-        self.expire(now);
+        expiry::expire(self, now);
         self.restore_own_namespaces(now);
         let step = self.advance_stages(request, now, attempt);
         attempt.begin();
@@ -114,7 +135,8 @@ impl ApiServer {
 
     /// Advances a request through its stages.
     fn advance_stages(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
-        if let Some(reply) = self.program(request, now) {
+        let Self { programs, access, catalog, store, .. } = self;
+        if let Some(reply) = programs::answer(programs, access, Objects { catalog, store }, request, now) {
             return Step::Done(reply);
         }
         let mut access = self.check_access(request);
@@ -277,7 +299,7 @@ impl ApiServer {
         if let Some(reply) = self.subresource(call)? {
             return Ok(reply);
         }
-        self.check_storage(&call.info)?;
+        self.definitions.check_storage(&call.info, &self.profile)?;
         if !call.info.kind.rules.verbs.contains(&call.info.verb()) {
             return Err(Refused::method_not_allowed());
         }
@@ -288,8 +310,8 @@ impl ApiServer {
             }
             _ if !call.info.kind.rules.stored => Err(Refused::method_not_allowed()),
             (Method::Get, _) if call.info.is_watch() => self.watch(call),
-            (Method::Get, true) => self.get(&call.info),
-            (Method::Get, false) => self.list(&call.info),
+            (Method::Get, true) => read::get(&self.store, &call.info),
+            (Method::Get, false) => Lister::of(self).list(&call.info),
             (Method::Post, _) => self.create(call),
             (Method::Put, true) => self.update(call),
             (Method::Patch, true) => self.patch(call),
@@ -314,7 +336,7 @@ impl ApiServer {
         // A failed conversion cannot follow a write: the verb runs all conversions that it needs before it stores.
         match conversions::run_wanted(call, self.stored_objects()) {
             Ok(()) => reply,
-            Err(refused) => Err(self.conversion_error(&call.info, refused)),
+            Err(refused) => Err(conversions::error(&call.info, &self.profile, refused)),
         }
     }
 

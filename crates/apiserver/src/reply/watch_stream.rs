@@ -14,6 +14,7 @@ use windtunnel_core::clock::{Time, after};
 use crate::faults::{Cut, Reader, Sight};
 use crate::kinds::catalog::Catalog;
 use crate::kinds::custom::conversion::ConversionCall;
+use crate::kinds::objects::Objects;
 use crate::outbound::hooks::HookError;
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::watch_lines::{Batch, WatchRequest};
@@ -174,16 +175,17 @@ impl Watch {
     }
 
     /// The lines to send at `now`, or the conversion that they need first.
-    pub(crate) fn advance(&mut self, store: &Store, sight: Sight, catalog: &Catalog, now: Time) -> Progress {
+    pub(crate) fn advance(&mut self, objects: Objects<'_>, sight: Sight, now: Time) -> Progress {
         let before = self.position;
         let mut batch = Batch::new(sight, self.has_lines, now);
-        let progress = self.poll(store, sight, catalog, &mut batch);
+        let progress = self.poll(objects, sight, &mut batch);
         if let Some(conversion) = self.request.kind.conversion()
-            && let Some(wanted) = conversion.next_call(now)
+            && let Some(mut wanted) = conversion.next_call(now)
         {
             conversion.clear_wanted();
             // Poll the same events again after the conversion.
             self.position = before;
+            wanted.call = objects.with_service_endpoint(wanted.call);
             return Progress::Call(wanted);
         }
         self.has_lines = batch.has_lines;
@@ -198,7 +200,7 @@ impl Watch {
         }
     }
 
-    fn poll(&mut self, store: &Store, sight: Sight, catalog: &Catalog, batch: &mut Batch) -> Progress {
+    fn poll(&mut self, objects: Objects<'_>, sight: Sight, batch: &mut Batch) -> Progress {
         match &mut self.state {
             State::Initial(initial) => {
                 let lines = initial_lines(&self.request, initial, batch);
@@ -216,9 +218,9 @@ impl Watch {
                 return Progress::Poll(error.map_or(Poll::Ended, |error| Poll::Lines(vec![error])));
             }
         }
-        match self.new_lines(store, sight, batch) {
+        match self.new_lines(objects.store, sight, batch) {
             Ok(lines) if !lines.is_empty() => Progress::Events(lines),
-            Ok(_) => Progress::Poll(self.wait(sight, catalog, batch)),
+            Ok(_) => Progress::Poll(self.wait(sight, objects.catalog, batch)),
             Err(error) => {
                 self.state = State::Over(None);
                 Progress::Poll(Poll::Lines(vec![error]))

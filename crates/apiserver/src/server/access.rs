@@ -84,26 +84,6 @@ impl ApiServer {
         self.check_access(&Request { user: &user, impersonate: None, ..request.clone() })
     }
 
-    /// Checks an update that creates a missing object: the user needs the verb `create` as well.
-    pub(crate) fn check_create_on_update(&mut self, info: &RequestInfo<'_>) -> Outcome<()> {
-        let objects = Objects { catalog: &self.catalog, store: &self.store };
-        self.access.check_create_on_update(objects, info, self.profile.minor)
-    }
-
-    /// Checks a role or a binding that is created, or that replaces `old`.
-    ///
-    /// # Errors
-    /// 403 if it grants permissions that the user does not have, 404 if the bound role does not exist.
-    pub(crate) fn check_escalation(
-        &mut self,
-        info: &RequestInfo<'_>,
-        object: &Value,
-        old: Option<&Value>,
-    ) -> Outcome<()> {
-        let objects = Objects { catalog: &self.catalog, store: &self.store };
-        self.access.check_escalation(objects, info, object, old)
-    }
-
     /// Answers an access review.
     pub(crate) fn review(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let body = decode::body(call)?;

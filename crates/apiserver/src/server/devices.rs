@@ -4,31 +4,30 @@ use serde_json::Value;
 
 use crate::call::RequestInfo;
 use crate::field::FieldError;
-use crate::server::ApiServer;
+use crate::store::{Store, TableId};
 
 /// The label of namespaces whose claims may have access as an administrator.
 const LABEL: &str = "resource.kubernetes.io/admin-access";
 const GROUP: &str = "resource.k8s.io";
 const RESULTS: &str = "/status/allocation/devices/results";
 
-impl ApiServer {
-    /// The error about access in a new claim or template, or in the first allocation of a claim, that the namespace does
-    /// not allow.
-    pub(crate) fn check_admin_access(
-        &self,
-        info: &RequestInfo<'_>,
-        object: &Value,
-        old: Option<&Value>,
-    ) -> Vec<FieldError> {
-        let Some(at) = asked(info, object, old) else { return Vec::new() };
-        let namespace = self.store.get(self.tables.namespaces, "", &info.path.namespace);
-        if namespace.is_some_and(|found| found.served()["metadata"]["labels"][LABEL] == "true") {
-            return Vec::new();
-        }
-        let why =
-            format!("admin access to devices requires the `{LABEL}: true` label on the containing namespace");
-        vec![FieldError::forbidden(at, why)]
+/// The error about access in a new claim or template, or in the first allocation of a claim, that the namespace does
+/// not allow. `namespaces` is the table of namespaces.
+pub(crate) fn check_admin_access(
+    store: &Store,
+    namespaces: TableId,
+    info: &RequestInfo<'_>,
+    object: &Value,
+    old: Option<&Value>,
+) -> Vec<FieldError> {
+    let Some(at) = asked(info, object, old) else { return Vec::new() };
+    let namespace = store.get(namespaces, "", &info.path.namespace);
+    if namespace.is_some_and(|found| found.served()["metadata"]["labels"][LABEL] == "true") {
+        return Vec::new();
     }
+    let why =
+        format!("admin access to devices requires the `{LABEL}: true` label on the containing namespace");
+    vec![FieldError::forbidden(at, why)]
 }
 
 /// The path of the first access that a write asks for.

@@ -7,16 +7,15 @@
 mod access;
 pub(crate) mod builder;
 pub(crate) mod change;
-mod claims;
+pub(crate) mod claims;
 pub(crate) mod control_plane;
 pub(crate) mod definitions;
 mod derived;
-mod devices;
+pub(crate) mod devices;
 pub(crate) mod draws;
 pub(crate) mod expiry;
 pub(crate) mod log;
-mod programs;
-mod restore;
+pub(crate) mod programs;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -38,8 +37,7 @@ use super::profile::{Profile, Rollout};
 use super::request::{Request, Via};
 use super::store::{Entry, Event, Store, TableId};
 use crate::admission::policy::typing;
-use crate::outbound::endpoint::with_service_endpoint;
-use crate::outbound::hooks::{Caller, HookCall};
+use crate::outbound::hooks::Caller;
 use crate::outbound::upstream::{Programs, Upstream};
 use crate::reply::documents::Documents;
 use crate::server::builder::Builder;
@@ -190,20 +188,9 @@ impl ApiServer {
         Objects { catalog: &self.catalog, store: &self.store }
     }
 
-    /// Sets the current address of the Service of a webhook call.
-    pub(crate) fn with_service_endpoint(&self, call: HookCall) -> HookCall {
-        with_service_endpoint(call, |resource, namespace, name| self.object(resource, namespace, name))
-    }
-
     /// All objects in their storage version, by kind, namespace and name.
     pub fn objects(&self) -> impl Iterator<Item = (windtunnel_core::Key, Object)> {
-        let mut kinds: Vec<_> = self.catalog.stored().filter(|kind| kind.is_storage()).collect();
-        kinds.dedup_by_key(|kind| kind.table);
-        kinds.into_iter().flat_map(move |kind| {
-            self.store.list(kind.table, "").map(move |(namespace, name, entry)| {
-                (kind.resource.key(namespace, name), Object::from(entry.served().whole()))
-            })
-        })
+        self.stored_objects().all()
     }
 
     /// The revision of the last write.

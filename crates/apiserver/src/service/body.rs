@@ -12,6 +12,7 @@ use http_body_util::{BodyExt as _, Full, StreamBody};
 use super::{ReplyStream, Shared};
 use crate::reply::followed_log::Follow;
 use crate::reply::watch_stream::{Poll, Progress, Watch};
+use crate::subresources::log::Logs;
 
 /// How often a followed log is checked for new lines.
 const LOG_POLL: Duration = Duration::from_millis(200);
@@ -46,7 +47,7 @@ pub(crate) fn follow(shared: Shared, follow: Follow) -> ReplyStream {
         let mut text = follow.take_first();
         while text.is_empty() {
             tokio::time::sleep(LOG_POLL).await;
-            text = shared.lock().more_lines(&mut follow)?;
+            text = Logs::of(&shared.lock()).more_lines(&mut follow)?;
         }
         Some((Ok::<_, Infallible>(Frame::data(Bytes::from(text))), (shared, follow)))
     });

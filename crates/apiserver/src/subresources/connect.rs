@@ -6,51 +6,46 @@ use windtunnel_core::Resource;
 
 use super::container;
 use super::log::describe;
-use crate::call::{Call, RequestInfo};
+use crate::call::RequestInfo;
 use crate::gotext::quote;
+use crate::kinds::objects::Objects;
 use crate::reply::Reply;
 use crate::request::Query;
-use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
-impl ApiServer {
-    /// Runs admission on the options of a connection.
-    ///
-    /// # Errors
-    /// Admission rejects the connection.
-    pub(super) fn admit_connecting(&mut self, call: &mut Call<'_>) -> Outcome<()> {
-        let (subresource, path) = match call.info.path.subresource.split_once('/') {
-            Some((subresource, path)) => (subresource, Some(path)),
-            None => (&*call.info.path.subresource, None),
-        };
-        let kind = format!("{}{}Options", call.info.kind.resource.kind, connection(subresource));
-        let unnamed = Resource::namespaced("", "v1", "", "");
-        let options_type = Resource { kind: kind.clone().into(), ..unnamed };
-        let mut options = json!({ "kind": kind, "apiVersion": "v1" });
-        set_options(&mut options, &call.info.request.query, subresource, path);
-        self.admit_connection(call, &options_type, &mut options)
-    }
+/// The options of a connection, which admission checks, with their type.
+pub(super) fn options(info: &RequestInfo<'_>) -> (Resource, Value) {
+    let (subresource, path) = match info.path.subresource.split_once('/') {
+        Some((subresource, path)) => (subresource, Some(path)),
+        None => (&*info.path.subresource, None),
+    };
+    let kind = format!("{}{}Options", info.kind.resource.kind, connection(subresource));
+    let unnamed = Resource::namespaced("", "v1", "", "");
+    let options_type = Resource { kind: kind.clone().into(), ..unnamed };
+    let mut options = json!({ "kind": kind, "apiVersion": "v1" });
+    set_options(&mut options, &info.request.query, subresource, path);
+    (options_type, options)
+}
 
-    /// `exec`, `attach` and `portforward` of pods.
-    pub(super) fn connect(&mut self, info: &RequestInfo<'_>) -> Outcome<Reply> {
-        let pod = self.entry(info)?.served();
-        let (name, query) = (&*info.path.name, &info.request.query);
-        let why = match &*info.path.subresource {
-            "portforward" => format!("no port of pod {} can be forwarded", quote(name)),
-            verb => {
-                let container = container::choose(&pod, query.get("container"))?;
-                format!("{} cannot be reached by {verb}", describe(container, &pod))
-            }
-        };
-        if !container::has_node(&pod) {
-            return Err(Refused::bad_request(format!("pod {name} does not have a host assigned")));
+/// `exec`, `attach` and `portforward` of pods.
+pub(super) fn connect(objects: Objects<'_>, info: &RequestInfo<'_>) -> Outcome<Reply> {
+    let pod = info.entry(objects.store)?.served();
+    let (name, query) = (&*info.path.name, &info.request.query);
+    let why = match &*info.path.subresource {
+        "portforward" => format!("no port of pod {} can be forwarded", quote(name)),
+        verb => {
+            let container = container::choose(&pod, query.get("container"))?;
+            format!("{} cannot be reached by {verb}", describe(container, &pod))
         }
-        self.check_node(info, &pod)?;
-        if !info.request.upgrade {
-            return Err(Refused::bad_request("Upgrade request required"));
-        }
-        Err(Refused::no_containers(&why))
+    };
+    if !container::has_node(&pod) {
+        return Err(Refused::bad_request(format!("pod {name} does not have a host assigned")));
     }
+    container::check_node(objects, info, &pod)?;
+    if !info.request.upgrade {
+        return Err(Refused::bad_request("Upgrade request required"));
+    }
+    Err(Refused::no_containers(&why))
 }
 
 /// The word for a connection in the kind of its options.

@@ -40,7 +40,7 @@ impl ApiServer {
         options.dry_run |= call.options.dry_run;
         call.options.dry_run = options.dry_run;
         let pods = Arc::clone(&call.info.kind);
-        let pod = self.entry(&call.info)?.served();
+        let pod = call.info.entry(&self.store)?.served();
         call.written.before = Some(pod.clone());
         if !needs_no_budget(&pod) {
             self.spend_disruption(&call.info, &pod, options.dry_run)?;

@@ -8,13 +8,14 @@ mod binding;
 mod connect;
 mod container;
 mod eviction;
-mod log;
+pub(crate) mod log;
 mod parts;
 mod proxy;
 mod scale;
 
 use serde_json::json;
 
+use self::log::Logs;
 use super::kinds::custom::ScalePaths;
 use super::reply::Reply;
 use super::request::Method;
@@ -55,17 +56,18 @@ impl ApiServer {
         }
         let found = found.name;
         if matches!(found, "exec" | "attach" | "portforward" | "proxy") {
-            self.admit_connecting(call)?;
+            let (options_type, mut options) = connect::options(&call.info);
+            self.admit_connection(call, &options_type, &mut options)?;
         }
         let reply = match found {
             "scale" => self.scale(call, &ScalePaths::of_workloads()),
             "binding" => self.bind(call),
             "eviction" => self.evict(call),
-            "log" => self.log(&call.info),
+            "log" => Logs::of(self).answer(&call.info),
             "token" => self.request_token(call),
             "ephemeralcontainers" | "resize" | "approval" => self.object_part(call),
-            "exec" | "attach" | "portforward" => self.connect(&call.info),
-            "proxy" => self.proxy(&call.info),
+            "exec" | "attach" | "portforward" => connect::connect(self.stored_objects(), &call.info),
+            "proxy" => proxy::proxy(self.stored_objects(), &self.programs, &call.info),
             _ => return Ok(None),
         };
         reply.map(Some)

@@ -15,7 +15,7 @@ use crate::status::Outcome;
 impl ApiServer {
     /// Reads or writes `ephemeralcontainers`, `resize` or `approval`.
     pub(super) fn object_part(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        let old = self.entry(&call.info)?.served();
+        let old = call.info.entry(&self.store)?.served();
         let given = match call.info.request.method {
             Method::Get => return Ok(Reply::object(200, old)),
             Method::Patch if PatchType::of(call.info.request) == Some(PatchType::Apply) => {

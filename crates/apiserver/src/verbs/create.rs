@@ -10,6 +10,7 @@ use crate::admission::Attributes;
 use crate::call::decode;
 use crate::call::prepared::Write;
 use crate::call::{Call, RequestInfo};
+use crate::kinds::objects::Objects;
 use crate::kinds::typed::Source;
 use crate::kinds::{Generation, strategy};
 use crate::metadata;
@@ -19,7 +20,8 @@ use crate::request::{Method, options};
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::server::change::Change;
-use crate::server::definitions::lifecycle;
+use crate::server::definitions::{conversions, lifecycle};
+use crate::server::devices;
 use crate::status::{Outcome, Refused};
 use crate::store::{FieldOwners, Stored};
 use crate::verbs::prepared;
@@ -59,7 +61,8 @@ impl ApiServer {
         let options = options::for_admission(call.info.request, "CreateOptions");
         let attributes = Attributes::create(&name, &namespace, &options);
         self.admit_owned(call, attributes, object, &mut owners)?;
-        self.check_escalation(&call.info, object, None)?;
+        let objects = Objects { catalog: &self.catalog, store: &self.store };
+        self.access.check_escalation(objects, &call.info, object, None)?;
         Ok(owners)
     }
 
@@ -96,7 +99,8 @@ impl ApiServer {
                 call.options.dry_run,
             )?;
         }
-        let earlier = self.check_admin_access(&call.info, object, None);
+        let namespaces = self.tables.namespaces;
+        let earlier = devices::check_admin_access(&self.store, namespaces, &call.info, object, None);
         let rules = Validation {
             profile: &self.profile,
             draws: &mut self.draws,
@@ -147,7 +151,8 @@ impl ApiServer {
         if call.options.dry_run {
             return Ok(Reply::object(201, kind.served_form(&Stored::new(object, owners.entries))));
         }
-        let object = self.convert_for_storage(call, object, owners.entries.as_deref())?;
+        let object =
+            conversions::convert_for_storage(call, self.stored_objects(), object, owners.entries.as_deref())?;
         prepared::check_size(call, &key, &object, &owners)?;
         let stored = self.store.put(kind.table, &key, kind.epoch(), object, owners);
         let reply = kind.serve_stored(&stored);

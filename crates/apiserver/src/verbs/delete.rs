@@ -18,9 +18,10 @@ use crate::request::options::Deletion;
 use crate::selector::{Continue, Selector};
 use crate::server::ApiServer;
 use crate::server::change::Change;
-use crate::server::definitions::lifecycle;
+use crate::server::definitions::{conversions, lifecycle};
 use crate::status::{self, Outcome, Refused};
 use crate::store::Stored;
+use crate::verbs::list::Lister;
 use crate::verbs::read::check_namespace;
 
 /// The finalizers that represent a propagation policy.
@@ -43,7 +44,7 @@ impl ApiServer {
         let options = self.deletion(&call.info)?;
         call.options.dry_run = options.dry_run;
         warn_of_orphans(call, &options);
-        let entry = self.entry(&call.info)?;
+        let entry = call.info.entry(&self.store)?;
         let object = kind.written_form(entry);
         call.written.before = Some(object.clone());
         check_preconditions(&kind, &call.info.key(), &object, &options)?;
@@ -74,9 +75,9 @@ impl ApiServer {
         call.options.dry_run = options.dry_run;
         warn_of_orphans(call, &options);
         Continue::parse(call.info.request.query.get("continue"), self.profile.minor)?;
-        self.requested_version(&call.info)?;
+        Lister::of(self).requested_version(&call.info)?;
         check_namespace(&call.info)?;
-        let listed = self.listed(&call.info, &selector, PAGE_SIZE)?;
+        let listed = Lister::of(self).listed(&call.info, &selector, PAGE_SIZE)?;
         let (metadata, items) = (listed.metadata, listed.objects);
         let current = |(namespace, name): (&str, &str)| {
             let (namespace, name, entry) = self.store.named(kind.table, namespace, name).next()?;
@@ -120,7 +121,12 @@ impl ApiServer {
     ) -> Outcome<()> {
         if call.info.kind.conversion().is_some() {
             // The deletion only changes metadata, on which the conversion does not depend.
-            self.convert_for_storage(call, (**object).clone(), object.owners().map(|owners| &**owners))?;
+            conversions::convert_for_storage(
+                call,
+                self.stored_objects(),
+                (**object).clone(),
+                object.owners().map(|owners| &**owners),
+            )?;
         }
         let namespace = &*key.namespace;
         let shown = self.admission.stored_form(object);

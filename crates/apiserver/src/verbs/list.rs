@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::call::RequestInfo;
-use crate::profile::since;
+use crate::profile::{Profile, since};
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::watch_lines::convert_event_object;
 use crate::reply::{List, Reply, ReplyBody};
@@ -15,7 +15,7 @@ use crate::request::options;
 use crate::selector::{Continue, Selector};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
-use crate::store::Entry;
+use crate::store::{Entry, Store, TableId};
 
 const EXPIRED: &str = "The resourceVersion for the provided list is too old.";
 const PAGE_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. You can \
@@ -63,10 +63,24 @@ impl<'a> Listed<'a> {
     }
 }
 
-impl ApiServer {
-    pub(crate) fn list(&self, info: &RequestInfo<'_>) -> Outcome<Reply> {
+/// The parts of a server that lists read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lister<'a> {
+    store: &'a Store,
+    profile: &'a Profile,
+    /// The table of Events.
+    events: TableId,
+}
+
+impl<'a> Lister<'a> {
+    pub(crate) fn of(server: &'a ApiServer) -> Self {
+        Self { store: &server.store, profile: &server.profile, events: server.tables.events }
+    }
+
+    /// Answers a list.
+    pub(crate) fn list(self, info: &RequestInfo<'_>) -> Outcome<Reply> {
         let kind = &info.kind;
-        let selector = Selector::of_options(kind, &info.request.query, false, &self.profile)?;
+        let selector = Selector::of_options(kind, &info.request.query, false, self.profile)?;
         let listed = self.listed(info, &selector, 0)?;
         Ok(Reply::new(
             200,
@@ -82,8 +96,8 @@ impl ApiServer {
     }
 
     /// The page of objects that a request asks for. Without a limit in the request, `page_size` limits it unless that is 0.
-    pub(super) fn listed<'a>(
-        &'a self,
+    pub(super) fn listed(
+        self,
         info: &'a RequestInfo<'_>,
         selector: &Selector,
         page_size: usize,
@@ -133,7 +147,7 @@ impl ApiServer {
     }
 
     /// Parses the requested resource version, and rejects one in the future.
-    pub(super) fn requested_version(&self, info: &RequestInfo<'_>) -> Outcome<Option<u64>> {
+    pub(super) fn requested_version(self, info: &RequestInfo<'_>) -> Outcome<Option<u64>> {
         let text = info.request.query.get("resourceVersion");
         let requested = options::version(text).map_err(|why| {
             let value = crate::gotext::quote(text);
@@ -147,18 +161,14 @@ impl ApiServer {
             Some(requested) if requested > self.store.revision() => {
                 let refused = Refused::too_large_version(requested, self.store.revision());
                 // Events have no cache, which would ask clients to retry.
-                Err(if info.kind.table == self.tables.events { refused.without_retry() } else { refused })
+                Err(if info.kind.table == self.events { refused.without_retry() } else { refused })
             }
             _ => Ok(requested),
         }
     }
 
     /// The current objects; with a name, only those of that name.
-    pub(super) fn current_objects<'a>(
-        &'a self,
-        info: &'a RequestInfo<'_>,
-        name: Option<&str>,
-    ) -> Vec<Named<'a>> {
+    pub(super) fn current_objects(self, info: &'a RequestInfo<'_>, name: Option<&str>) -> Vec<Named<'a>> {
         let (table, namespace) = (info.kind.table, &*info.path.namespace);
         let shown = |(namespace, name, entry): (&'a str, &'a str, &'a Entry)| {
             ((namespace, name), LazyObject::from_entry(&info.kind, entry))
@@ -171,14 +181,14 @@ impl ApiServer {
 
     /// The objects that a read of the cache shows a client that sees the past, with their revision; `None` for the present,
     /// also if the history no longer has the past.
-    pub(super) fn cached_objects<'a>(&'a self, info: &'a RequestInfo<'_>) -> Option<(Vec<Named<'a>>, u64)> {
+    pub(super) fn cached_objects(self, info: &'a RequestInfo<'_>) -> Option<(Vec<Named<'a>>, u64)> {
         let past = info.past?;
         Some((self.objects_at(info, past, None).ok()?, past))
     }
 
     /// The objects at a past revision: the current objects with all later changes reverted.
-    fn objects_at<'a>(
-        &'a self,
+    fn objects_at(
+        self,
         info: &'a RequestInfo<'_>,
         revision: u64,
         page: Option<&Continue>,

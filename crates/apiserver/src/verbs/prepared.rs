@@ -10,13 +10,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windtunnel_core::Key;
-use windtunnel_core::clock::Time;
 
-use crate::call::attempt::Attempt;
 use crate::call::prepared::{Prepared, Write};
 use crate::call::{Call, RequestInfo};
-use crate::outbound::hooks::HookCall;
-use crate::pipeline::Step;
 use crate::reply::Reply;
 use crate::request::{Body, Method, Request, ResourcePath, Target};
 use crate::server::ApiServer;
@@ -64,23 +60,6 @@ impl ApiServer {
             .filter(|entry| entry.is_larger_than(LARGE));
         let length = body.max(if stored.is_some() { LARGE } else { 0 });
         length >= LARGE && length >= self.store.count_all() * BYTES_PER_OBJECT
-    }
-
-    /// Runs a request on a copy of the server up to the point at which it is stored. Returns the calls of webhooks that it
-    /// needs before.
-    pub(crate) fn prepare(
-        &mut self,
-        request: &Request<'_>,
-        now: Time,
-        attempt: &mut Attempt,
-    ) -> Vec<HookCall> {
-        attempt.set_ahead(true);
-        let step = self.advance(request, now, attempt);
-        attempt.set_ahead(false);
-        match step {
-            Step::Calls(calls) => calls,
-            Step::Done(_) => Vec::new(),
-        }
     }
 
     /// Keeps a write that a copy prepared, and stops the copy.
@@ -146,6 +125,8 @@ mod tests {
     use windtunnel_core::clock::Time;
 
     use super::*;
+    use crate::call::attempt::Attempt;
+    use crate::pipeline::Step;
     use crate::request::Text;
 
     const PODS: &str = "/api/v1/namespaces/default/pods";

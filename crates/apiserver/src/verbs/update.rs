@@ -12,6 +12,7 @@ use crate::call::prepared::Write;
 use crate::call::{Call, RequestInfo};
 use crate::delta::Delta;
 use crate::field::{Cause, FieldError, Shown};
+use crate::kinds::objects::Objects;
 use crate::kinds::typed::{Source, with_empties};
 use crate::kinds::{Generation, Kind, StatusMetadata, strategy};
 use crate::metadata;
@@ -20,7 +21,8 @@ use crate::request::{Method, options};
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::server::change::Change;
-use crate::server::definitions::lifecycle;
+use crate::server::definitions::{conversions, lifecycle};
+use crate::server::{claims, devices};
 use crate::status::{Outcome, Refused};
 use crate::store::{Entry, FieldOwners, Stored};
 use crate::verbs::etcd;
@@ -51,12 +53,13 @@ impl ApiServer {
         }
         validation::match_namespace(&call.info, &mut object)?;
         check_name(&call.info, &object)?;
-        let entry = match self.entry(&call.info) {
+        let entry = match call.info.entry(&self.store) {
             Ok(entry) => entry.clone(),
             Err(_)
                 if kind.rules.create_on_update && matches!(&*call.info.path.subresource, "" | "status") =>
             {
-                self.check_create_on_update(&call.info)?;
+                let objects = Objects { catalog: &self.catalog, store: &self.store };
+                self.access.check_create_on_update(objects, &call.info, self.profile.minor)?;
                 check_uid(call, &object, "")?;
                 options::version(metadata::text(&object, "resourceVersion")).map_err(Refused::internal)?;
                 return self.create_object(call, object);
@@ -90,7 +93,8 @@ impl ApiServer {
         let status = delta.field(&object, "status");
         self.check_versions(call, &mut object, &old)?;
         self.apply_strategy(call, &mut object, &old);
-        self.check_escalation(&call.info, &object, Some(&old))?;
+        let objects = Objects { catalog: &self.catalog, store: &self.store };
+        self.access.check_escalation(objects, &call.info, &object, Some(&old))?;
         if kind.table == self.tables.definitions {
             lifecycle::prepare_write(&mut object, &old, &call.info.path.subresource, &self.profile);
         }
@@ -125,8 +129,11 @@ impl ApiServer {
             status,
             was_checked,
         });
-        let mut earlier = self.check_admin_access(&call.info, &object, Some(&old));
-        earlier.extend(self.check_claim_permissions(&call.info, &object, &old));
+        let (info, namespaces) = (&call.info, self.tables.namespaces);
+        let mut earlier = devices::check_admin_access(&self.store, namespaces, info, &object, Some(&old));
+        let objects = Objects { catalog: &self.catalog, store: &self.store };
+        let minor = self.profile.minor;
+        earlier.extend(claims::check_permissions(&mut self.access, objects, minor, info, &object, &old));
         let rules = Validation {
             profile: &self.profile,
             draws: &mut self.draws,
@@ -171,8 +178,9 @@ impl ApiServer {
             // Defaults change the object after decoding, which would invalidate the delta.
             Some(custom) => !custom.version.schema.has_defaults && self.needs_delta(&call.info),
         };
-        let entry = self
-            .entry(&call.info)
+        let entry = call
+            .info
+            .entry(&self.store)
             .ok()
             .filter(|entry| has_baseline && entry.was_written_under(call.info.kind.epoch()));
         call.body.baseline = entry.map(|entry| call.info.kind.written_form(entry));
@@ -238,7 +246,8 @@ impl ApiServer {
             let shown = kind.served_form(&last);
             return Ok(Reply { removed: Some(last), ..Reply::object(200, shown) });
         }
-        let mut object = self.convert_for_storage(call, object, owners.entries.as_deref())?;
+        let mut object =
+            conversions::convert_for_storage(call, self.stored_objects(), object, owners.entries.as_deref())?;
         if !call.options.dry_run {
             metadata::metadata_mut(&mut object).remove("selfLink");
         }

@@ -17,6 +17,7 @@ use crate::selector::Selector;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store;
+use crate::verbs::list::Lister;
 
 /// The shortest duration of a watch without `timeoutSeconds` (`--min-request-timeout`). The longest is twice as long.
 const MIN_TIMEOUT_SECONDS: u64 = 1800;
@@ -36,14 +37,14 @@ impl ApiServer {
     /// Advances a watch to its next lines, or to the next call of a conversion webhook.
     pub(crate) fn advance_watch(&mut self, watch: &mut Watch, now: Time) -> Progress {
         if !self.faults.change_views() || watch.is_over() {
-            return self.advance_in_sight(watch, Sight::present(&self.store), now);
+            return watch.advance(self.stored_objects(), Sight::present(&self.store), now);
         }
         let (WatchClient { reader, number }, visible) = (watch.client(), self.store.visible());
         if let Some(cut) = self.faults.cut_at_once(reader, *number, visible, now) {
             return Progress::Poll(watch.cut(Vec::new(), cut, visible));
         }
         let sight = self.faults.sight(reader, &self.store, now);
-        match self.advance_in_sight(watch, sight, now) {
+        match watch.advance(self.stored_objects(), sight, now) {
             Progress::Events(lines) => {
                 let reader = &watch.client().reader;
                 match self.faults.cut_at_event(reader, lines.len(), visible, now) {
@@ -55,17 +56,6 @@ impl ApiServer {
                 Progress::Poll(Poll::PendingUntil(at.min(sight.changes_at)))
             }
             other => other,
-        }
-    }
-
-    /// Advances a watch that sees the events up to a horizon.
-    fn advance_in_sight(&self, watch: &mut Watch, sight: Sight, now: Time) -> Progress {
-        match watch.advance(&self.store, sight, &self.catalog, now) {
-            Progress::Call(mut wanted) => {
-                wanted.call = self.with_service_endpoint(wanted.call);
-                Progress::Call(wanted)
-            }
-            progress @ (Progress::Events(_) | Progress::Poll(_)) => progress,
         }
     }
 
@@ -136,9 +126,10 @@ impl ApiServer {
             let line = store::error_line(&Refused::too_large_version(future, revision).body());
             return (future, State::Over(Some(line)));
         }
-        let (objects, revision) = match self.cached_objects(info) {
+        let lister = Lister::of(self);
+        let (objects, revision) = match lister.cached_objects(info) {
             Some((objects, past)) => (objects, past),
-            None => (self.current_objects(info, selector.name()), revision),
+            None => (lister.current_objects(info, selector.name()), revision),
         };
         let mut initial: VecDeque<Initial> =
             objects.into_iter().map(|(_, object)| Initial::Added(object)).collect();

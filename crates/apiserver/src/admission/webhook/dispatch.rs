@@ -14,7 +14,6 @@ use crate::gotext::json_syntax::syntax_error;
 use crate::gotext::quote;
 use crate::kinds::Kind;
 use crate::outbound::client_config;
-use crate::outbound::endpoint::with_service_endpoint;
 use crate::outbound::hooks::{self, HookCall};
 use crate::patch::apply_own;
 use crate::status::{Outcome, Refused};
@@ -145,9 +144,7 @@ impl Admitter<'_> {
             review::request(webhook.review, call, kind, attributes, object.as_deref(), old.as_deref());
         review["request"]["uid"] = json!(hooks::uid(&webhook.id, &review, call.info.now));
         let hook = HookCall { target: webhook.target.clone(), review, timeout: webhook.timeout };
-        let hook = with_service_endpoint(hook, |resource, namespace, name| {
-            self.objects().get(resource, namespace, name)
-        });
+        let hook = self.objects().with_service_endpoint(hook);
         let result = match client_config::check_bundle(&hook.target) {
             Err(why) => Err(format!("could not get REST client: {why}")),
             Ok(()) => match call.attempt.ask(hook.clone())? {

@@ -42,7 +42,8 @@ impl ApiServer {
             }
             _ => None,
         };
-        let entry = self.entry(&call.info).map_err(|refused| self.missing_scale(&call.info, refused))?;
+        let entry =
+            call.info.entry(&self.store).map_err(|refused| self.missing_scale(&call.info, refused))?;
         let is_custom = call.info.kind.custom.is_some();
         let object =
             if is_custom { call.info.kind.served(entry) } else { call.info.kind.written_form(entry) };

@@ -11,6 +11,7 @@ use crate::call::decode;
 use crate::call::{Call, Owners, RequestInfo};
 use crate::gotext::json_type;
 use crate::kinds::Kind;
+use crate::kinds::objects::Objects;
 use crate::kinds::typed::Source;
 use crate::metadata;
 use crate::reply::Reply;
@@ -25,7 +26,8 @@ impl ApiServer {
     pub(super) fn apply_patch(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let (object, is_new) = self.applied_object(call)?;
         if is_new {
-            self.check_create_on_update(&call.info)?;
+            let objects = Objects { catalog: &self.catalog, store: &self.store };
+            self.access.check_create_on_update(objects, &call.info, self.profile.minor)?;
             return self.create_object(call, object);
         }
         self.update_object(call, object)
@@ -35,7 +37,7 @@ impl ApiServer {
     /// of its fields.
     pub(crate) fn applied_object(&self, call: &mut Call<'_>) -> Outcome<(Value, bool)> {
         let kind = Arc::clone(&call.info.kind);
-        let live = match self.entry(&call.info) {
+        let live = match call.info.entry(&self.store) {
             Ok(entry) => Some(kind.served(entry)),
             Err(refused) if !creates_missing(&call.info) => return Err(refused),
             Err(_) => None,

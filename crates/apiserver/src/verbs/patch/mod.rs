@@ -38,7 +38,7 @@ impl ApiServer {
     pub(crate) fn patched_object(&self, call: &mut Call<'_>) -> Outcome<Value> {
         let (kind, patch, repeated) = self.read_patch(&call.info)?;
         self.set_baseline(call);
-        let old = call.info.kind.served(self.entry(&call.info)?);
+        let old = call.info.kind.served(call.info.entry(&self.store)?);
         self.with_patch(call, kind, &patch, repeated, &old)
     }
 
@@ -48,7 +48,7 @@ impl ApiServer {
         if let Body::Bytes(bytes) = &info.request.body {
             body::check_size(bytes)?;
         }
-        self.entry(info)?;
+        info.entry(&self.store)?;
         let (mut patch, repeated) = read(info, kind)?;
         if let Some(skew) = info.skew {
             skew.skew_written(&mut patch);
