@@ -105,7 +105,7 @@ pub(crate) enum Progress {
     /// The result of a poll without events.
     Poll(Poll),
     /// A webhook has to convert objects first.
-    Call(ConversionCall),
+    Call(Box<ConversionCall>),
 }
 
 /// The result of a poll.
@@ -186,7 +186,7 @@ impl Watch {
             // Poll the same events again after the conversion.
             self.position = before;
             wanted.call = objects.with_service_endpoint(wanted.call);
-            return Progress::Call(wanted);
+            return Progress::Call(Box::new(wanted));
         }
         self.has_lines = batch.has_lines;
         progress
