@@ -16,7 +16,7 @@ pub(super) enum Content {
 
 /// The reason why a file cannot be parsed.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum DocumentError {
     /// It is too large.
     Exceeded(Exceeded),
     /// It is invalid: `path:line:column: why`.
@@ -28,11 +28,13 @@ pub(super) enum Failure {
 ///
 /// # Errors
 /// The file is neither, or too large.
-pub(super) fn parse(path: &str, text: &str, left: &mut Limits) -> Result<Content, Failure> {
+pub(super) fn parse(path: &str, text: &str, left: &mut Limits) -> Result<Content, DocumentError> {
     let documents = match documents(path, text, left) {
         Ok(documents) => documents,
         // A later stage reports the invalid answer as `oc` does.
-        Err(Failure::Invalid(_)) if alerts::is_answer(path) => return Ok(Content::Alerts(text.to_owned())),
+        Err(DocumentError::Invalid(_)) if alerts::is_answer(path) => {
+            return Ok(Content::Alerts(text.to_owned()));
+        }
         Err(error) => return Err(error),
     };
     if let [document] = &documents[..]
@@ -48,7 +50,7 @@ pub(super) fn parse(path: &str, text: &str, left: &mut Limits) -> Result<Content
 }
 
 /// Parses JSON, which is many times faster than YAML; and YAML if the text is no JSON.
-fn documents(path: &str, text: &str, left: &mut Limits) -> Result<Vec<Value>, Failure> {
+fn documents(path: &str, text: &str, left: &mut Limits) -> Result<Vec<Value>, DocumentError> {
     let start = text.trim_start();
     if start.is_empty() {
         return Ok(Vec::new());
@@ -60,10 +62,10 @@ fn documents(path: &str, text: &str, left: &mut Limits) -> Result<Vec<Value>, Fa
 }
 
 /// Parses a text that begins with a bracket: JSON, or YAML in flow style, such as a mapping in one line.
-fn json_or_flow_style(path: &str, text: &str, left: &mut Limits) -> Result<Vec<Value>, Failure> {
+fn json_or_flow_style(path: &str, text: &str, left: &mut Limits) -> Result<Vec<Value>, DocumentError> {
     let no_json = match bounded::json(text, left) {
         Ok(value) => return Ok(vec![value]),
-        Err(failure @ bounded::Failure::Json(_)) => failure,
+        Err(failure @ bounded::TextError::Json(_)) => failure,
         Err(failure) => return Err(of_parser(path, failure)),
     };
     let (is_named, is_quoted) = (is_named_json(path), starts_with_quote(text));
@@ -94,11 +96,11 @@ fn starts_with_quote(text: &str) -> bool {
     text.trim_start_matches(is_bracket).starts_with('"')
 }
 
-fn of_parser(path: &str, failure: bounded::Failure) -> Failure {
+fn of_parser(path: &str, failure: bounded::TextError) -> DocumentError {
     match failure {
-        bounded::Failure::Exceeded(exceeded) => Failure::Exceeded(exceeded),
-        bounded::Failure::Yaml(error) => Failure::Invalid(format!("{path}:{error}")),
-        bounded::Failure::Json(error) => Failure::Invalid(format!(
+        bounded::TextError::Exceeded(exceeded) => DocumentError::Exceeded(exceeded),
+        bounded::TextError::Yaml(error) => DocumentError::Invalid(format!("{path}:{error}")),
+        bounded::TextError::Json(error) => DocumentError::Invalid(format!(
             "{path}:{}:{}: expected JSON: {}",
             error.line(),
             error.column(),

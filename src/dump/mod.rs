@@ -94,8 +94,8 @@ impl<'w> Gathering<'w> {
                 self.left.bytes = self.left.bytes.saturating_sub(body.len());
                 Ok(document::Content::Alerts(body))
             }
-            Err(document::Failure::Invalid(problem)) => Err(problem),
-            Err(document::Failure::Exceeded(exceeded)) => {
+            Err(document::DocumentError::Invalid(problem)) => Err(problem),
+            Err(document::DocumentError::Exceeded(exceeded)) => {
                 return Err(format!("{path}: {}", self.limits.describe(exceeded)));
             }
         };

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value, json};
 
-use crate::call::{Call, Owners, RequestInfo, body_type, mistakes};
+use crate::call::{Call, Owners, RequestInfo, body_type, field_validation};
 use crate::delta::Delta;
 use crate::facts::types;
 use crate::field::FieldError;
@@ -10,10 +10,10 @@ use crate::kinds::typed::Source;
 use crate::kinds::{Kind, defaults, typed};
 use crate::metadata;
 use crate::profile::Profile;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::body::{no_type, parse_as, summary};
 use crate::request::{Body, Method, Text};
 use crate::schema::{default, embedded, prune};
-use crate::status::{Outcome, Refused};
 
 /// Parses the body of a call.
 pub(crate) fn body(call: &mut Call<'_>) -> Outcome<Value> {
@@ -93,7 +93,7 @@ pub(crate) fn object(
         kind.convert_to_stored(&mut value);
     }
     unknown.sort();
-    mistakes::report(call, &unhandled_prefix(&kind), &unknown)?;
+    field_validation::report(call, &unhandled_prefix(&kind), &unknown)?;
     Ok(value)
 }
 
@@ -135,8 +135,8 @@ fn changed_fields(baseline: &Value, object: &Value) -> Vec<String> {
     fields.filter(|(name, value)| baseline.get(name) != Some(value)).map(|(name, _)| name.clone()).collect()
 }
 
-fn unhandled(kind: &Kind, why: &str) -> Refused {
-    Refused::bad_request(unhandled_prefix(kind) + why)
+fn unhandled(kind: &Kind, why: &str) -> BoxedRejection {
+    BoxedRejection::bad_request(unhandled_prefix(kind) + why)
 }
 
 /// The start of the error message for a body that does not decode to an object of the kind.
@@ -163,7 +163,7 @@ pub(crate) fn unversioned(call: &mut Call<'_>, value: &mut Value) -> Outcome<()>
     call.body.touched = None;
     let mut unknown: Vec<String> = unknown.into_iter().map(|(name, _)| name).collect();
     unknown.sort();
-    mistakes::report(call, &unhandled_prefix(&kind), &unknown)
+    field_validation::report(call, &unhandled_prefix(&kind), &unknown)
 }
 
 /// Sets `apiVersion` and `kind` to those of the kind.
@@ -188,7 +188,7 @@ fn check_patched_type(info: &RequestInfo<'_>, value: &mut Value, profile: &Profi
     let (version, kind, expected) = (text("apiVersion"), text("kind"), resource.api_version());
     if version.is_empty() {
         let why = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
-        return Err(Refused::internal_error(why));
+        return Err(BoxedRejection::internal_error(why));
     }
     if info.path.subresource == "status" {
         (value["apiVersion"], value["kind"]) = (json!(expected), json!(resource.kind));
@@ -206,7 +206,7 @@ fn check_patched_type(info: &RequestInfo<'_>, value: &mut Value, profile: &Profi
     }
     let group = version.split_once('/').map_or("", |(group, _)| group);
     let name = metadata::text(value, "name").to_owned();
-    Err(Refused::invalid(group, &kind, &name, &errors, profile))
+    Err(BoxedRejection::invalid(group, &kind, &name, &errors, profile))
 }
 
 /// Checks `apiVersion` and `kind`, and fills in missing ones. Custom resources must have a `kind`. Errors show the body, or the
@@ -236,13 +236,13 @@ fn check_type(kind: &Kind, value: &mut Value, body: Option<&Text>, profile: &Pro
     } else if !given.is_empty() && given != resource.kind {
         let error = FieldError::invalid("kind", given.as_str(), format!("must be {}", resource.kind));
         let name = metadata::text(value, "name").to_owned();
-        return Err(Refused::invalid(&resource.group, &given, &name, &[error], profile));
+        return Err(BoxedRejection::invalid(&resource.group, &given, &name, &[error], profile));
     }
     if version.is_empty() {
         map.insert("apiVersion".to_owned(), json!(resource.api_version()));
     } else if !resource.has_api_version(&version) {
         let expected = resource.api_version();
-        return Err(Refused::bad_request(format!(
+        return Err(BoxedRejection::bad_request(format!(
             "the API version in the data ({version}) does not match the expected API version ({expected})"
         )));
     }
@@ -253,9 +253,9 @@ fn check_type(kind: &Kind, value: &mut Value, body: Option<&Text>, profile: &Pro
 }
 
 /// The error for a body from which the decoder cannot read the type.
-pub(crate) fn unrecognized(kind: &str, why: &str, data: &[u8]) -> Refused {
+pub(crate) fn unrecognized(kind: &str, why: &str, data: &[u8]) -> BoxedRejection {
     let data = summary(data);
-    Refused::bad_request(format!(
+    BoxedRejection::bad_request(format!(
         "the object provided is unrecognized (must be of type {kind}): {why} ({data})"
     ))
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Call, WrittenObject};
 use crate::kinds::Kind;
 use crate::kinds::typed::Empty;
-use crate::status::Refused;
+use crate::rejection::BoxedRejection;
 use crate::store::{Entry, FieldOwners, Stored};
 
 /// A prepared write.
@@ -16,7 +16,7 @@ pub(crate) struct Prepared {
     /// The revision of the copy.
     pub(crate) revision: u64,
     pub(crate) kind: Arc<Kind>,
-    pub(crate) result: Result<Write, Refused>,
+    pub(crate) result: Result<Write, BoxedRejection>,
     found: Found,
 }
 
@@ -50,7 +50,7 @@ impl Prepared {
     pub(crate) fn new(
         call: &mut Call<'_>,
         revision: u64,
-        result: Result<Write, Refused>,
+        result: Result<Write, BoxedRejection>,
         fits_in_etcd: bool,
     ) -> Self {
         let found = Found {
@@ -63,7 +63,7 @@ impl Prepared {
     }
 
     /// Gives a call what the stages of the copy found out, and returns how it ends.
-    pub(crate) fn resume(self, call: &mut Call<'_>) -> Result<Write, Refused> {
+    pub(crate) fn resume(self, call: &mut Call<'_>) -> Result<Write, BoxedRejection> {
         let Found { warnings, empties, written, fits_in_etcd } = self.found;
         (call.warnings, call.body.empties, call.written) = (warnings, empties, written);
         call.attempt.fits_in_etcd = fits_in_etcd;

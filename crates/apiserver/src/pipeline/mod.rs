@@ -28,11 +28,11 @@ use windtunnel_core::clock::Time;
 use super::discovery;
 use super::kinds::Kind;
 use super::kinds::objects::Objects;
+use super::rejection::{BoxedRejection, Outcome};
 use super::reply::{Reply, warnings};
 use super::request::{Method, Request, ResourcePath, Target};
 use super::server::ApiServer;
 use super::server::definitions::conversions;
-use super::status::{Outcome, Refused};
 use crate::call::attempt::Attempt;
 use crate::call::{Call, RequestInfo};
 use crate::faults::{Reader, Verdict};
@@ -90,7 +90,7 @@ impl ApiServer {
                     let request = Request { user: &user, impersonate: None, ..request.clone() };
                     self.advance_as(&request, now, attempt)
                 }
-                Err(refused) => Step::Done(Reply::refused(&refused)),
+                Err(rejection) => Step::Done(Reply::rejection(&rejection)),
             },
         };
         if let Step::Done(reply) = &mut step
@@ -150,7 +150,7 @@ impl ApiServer {
         let mut info = RequestInfo::new(kind, path, request, now);
         if access.is_ok() && attempt.is_new() {
             match self.faults.verdict(&info) {
-                Some(Verdict::Refuse(refused)) => access = Err(refused),
+                Some(Verdict::Refuse(rejection)) => access = Err(rejection),
                 Some(Verdict::AfterWrite(lost)) => attempt.lost = Some(lost),
                 Some(Verdict::Drop) => return Step::Done(Reply::dropped()),
                 None => {}
@@ -182,7 +182,7 @@ impl ApiServer {
             Target::Path(path) => {
                 let access = std::mem::replace(access, Ok(()));
                 let answer = access.and_then(|()| self.served().answer(request, path, now));
-                return Route::Answered(answer.unwrap_or_else(|refused| Reply::refused(&refused)));
+                return Route::Answered(answer.unwrap_or_else(|rejection| Reply::rejection(&rejection)));
             }
             Target::Resource(path) => path,
         };
@@ -244,13 +244,13 @@ impl ApiServer {
             .and_then(|()| self.negotiate(&mut call))
             .and_then(|()| self.dispatch(&mut call));
         if call.attempt.is_ahead() {
-            return Reply::refused(&Refused::internal(""));
+            return Reply::rejection(&BoxedRejection::internal(""));
         }
         let reply = self.present(&mut call, reply);
         if call.attempt.is_unfinished() {
-            return Reply::refused(&Refused::internal(""));
+            return Reply::rejection(&BoxedRejection::internal(""));
         }
-        let mut reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
+        let mut reply = reply.unwrap_or_else(|rejection| Reply::rejection(&rejection));
         reply.warnings.append(&mut call.warnings);
         reply.warnings = warnings::sent(reply.warnings);
         reply.media = call.form.media;
@@ -275,7 +275,11 @@ impl ApiServer {
         if routes::is_connection(&call.info) {
             // The answer is not of the server. A dry run is impossible, whatever its value is.
             let is_dry_run = call.info.request.query.is_given("dryRun");
-            return if is_dry_run { Err(Refused::bad_request("dryRun is not supported")) } else { Ok(()) };
+            return if is_dry_run {
+                Err(BoxedRejection::bad_request("dryRun is not supported"))
+            } else {
+                Ok(())
+            };
         }
         call.check_options(&self.profile)
     }
@@ -286,10 +290,10 @@ impl ApiServer {
             return ended;
         }
         let reply = self.run_verb(call);
-        if let Err(refused) = &reply
+        if let Err(rejection) = &reply
             && call.attempt.is_refused_ahead()
         {
-            self.keep_refusal(call, refused.clone());
+            self.keep_refusal(call, rejection.clone());
         }
         reply
     }
@@ -301,14 +305,14 @@ impl ApiServer {
         }
         self.definitions.check_storage(&call.info, &self.profile)?;
         if !call.info.kind.rules.verbs.contains(&call.info.verb()) {
-            return Err(Refused::method_not_allowed());
+            return Err(BoxedRejection::method_not_allowed());
         }
         let named = !call.info.path.name.is_empty();
         match (call.info.request.method, named) {
             (Method::Post, false) if !call.info.kind.rules.stored && call.info.has_matching_scope() => {
                 self.review(call)
             }
-            _ if !call.info.kind.rules.stored => Err(Refused::method_not_allowed()),
+            _ if !call.info.kind.rules.stored => Err(BoxedRejection::method_not_allowed()),
             (Method::Get, _) if call.info.is_watch() => self.watch(call),
             (Method::Get, true) => read::get(&self.store, &call.info),
             (Method::Get, false) => Lister::of(self).list(&call.info),
@@ -318,7 +322,7 @@ impl ApiServer {
             (Method::Delete, true) => self.delete(call),
             (Method::Delete, false) => self.delete_collection(call),
             (Method::Put | Method::Patch, false) | (Method::Options | Method::Other, _) => {
-                Err(Refused::method_not_allowed())
+                Err(BoxedRejection::method_not_allowed())
             }
         }
     }
@@ -336,7 +340,7 @@ impl ApiServer {
         // A failed conversion cannot follow a write: the verb runs all conversions that it needs before it stores.
         match conversions::run_wanted(call, self.stored_objects()) {
             Ok(()) => reply,
-            Err(refused) => Err(conversions::error(&call.info, &self.profile, refused)),
+            Err(rejection) => Err(conversions::error(&call.info, &self.profile, rejection)),
         }
     }
 

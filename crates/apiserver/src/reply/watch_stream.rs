@@ -16,9 +16,9 @@ use crate::kinds::catalog::Catalog;
 use crate::kinds::custom::conversion::ConversionCall;
 use crate::kinds::objects::Objects;
 use crate::outbound::hooks::HookError;
+use crate::rejection::BoxedRejection;
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::watch_lines::{Batch, WatchRequest};
-use crate::status::Refused;
 use crate::store::{self, Event, Store, TableId};
 
 /// The interval of bookmarks.
@@ -171,7 +171,7 @@ impl Watch {
     /// The line of a watch that cannot continue at its position.
     fn expired_line(&self, current: u64) -> Bytes {
         let text = format!("too old resource version: {} ({current})", self.position.cursor);
-        store::error_line(&Refused::expired(text).body())
+        store::error_line(&BoxedRejection::expired(text).body())
     }
 
     /// The lines to send at `now`, or the conversion that they need first.
@@ -196,7 +196,7 @@ impl Watch {
     pub(crate) fn record_answer(&mut self, wanted: &ConversionCall, answer: &Result<Value, HookError>) {
         let Some(conversion) = self.request.kind.conversion() else { return };
         if let Err(why) = conversion.cache_answer(wanted, answer) {
-            self.state = State::Over(Some(store::error_line(&Refused::internal(why).body())));
+            self.state = State::Over(Some(store::error_line(&BoxedRejection::internal(why).body())));
         }
     }
 

@@ -12,10 +12,10 @@ use crate::call::{Call, RequestInfo, decode, part};
 use crate::kinds::objects::Objects;
 use crate::kinds::typed::Source;
 use crate::metadata;
+use crate::rejection::Outcome;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{Impersonate, Request};
 use crate::server::ApiServer;
-use crate::status::Outcome;
 
 /// Reviews that a real server answers itself, without the storage that tracks the owners of fields.
 const OWNERLESS: [&str; 2] = ["selfsubjectrulesreviews", "selfsubjectreviews"];
@@ -38,7 +38,8 @@ impl ApiServer {
         certificate: Option<&Identity>,
         now: Time,
     ) -> Result<Identity, Box<Reply>> {
-        self.identify(headers, Ok(certificate), now).map_err(|refused| Box::new(Reply::refused(&refused)))
+        self.identify(headers, Ok(certificate), now)
+            .map_err(|rejection| Box::new(Reply::rejection(&rejection)))
     }
 
     /// Does the same; `Err(())` is an untrusted certificate, which is an error unless there is a valid token.

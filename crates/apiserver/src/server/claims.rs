@@ -99,7 +99,7 @@ impl Permissions<'_> {
     /// The message of the authorizers if they do not allow something.
     fn rejection(&mut self, asked: &Attributes<'_>) -> Option<String> {
         let answer = self.access.check_attributes(self.objects, self.info.request.user, asked);
-        answer.err().map(|refused| refused.message.clone())
+        answer.err().map(|rejection| rejection.message.clone())
     }
 }
 

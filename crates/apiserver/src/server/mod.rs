@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windtunnel_core::clock::Time;
-use windtunnel_core::requests::faults::{Perturbation, RequestFault, RequestFilter};
-use windtunnel_core::{Identity, Object, Refusal, Resource, Write};
+use windtunnel_core::requests::faults::{RandomFaults, RequestFault, RequestFilter};
+use windtunnel_core::{Identity, Object, Rejection, Resource, Write};
 
 use super::access::Access;
 use super::admission::Admission;
@@ -159,7 +159,7 @@ impl ApiServer {
     ///
     /// # Errors
     /// The server rejects the write.
-    pub fn write(&mut self, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
+    pub fn write(&mut self, write: &Write, who: &Identity, now: Time) -> Result<Object, Rejection> {
         self.write_by("", write, who, now)
     }
 
@@ -173,7 +173,7 @@ impl ApiServer {
         write: &Write,
         who: &Identity,
         now: Time,
-    ) -> Result<Object, Refusal> {
+    ) -> Result<Object, Rejection> {
         let request = Request { user_agent: Cow::Borrowed(agent), ..Request::from_write(write, who) };
         self.handle(&request, now).into_object()
     }
@@ -267,7 +267,7 @@ impl ApiServer {
     }
 
     /// Calls `kill` with the id of a process, and with the write in words, when a fault kills a program
-    /// ([`Trouble::Kill`](windtunnel_core::requests::faults::Trouble::Kill)). The process must be dead when `kill` returns,
+    /// ([`FaultEffect::Kill`](windtunnel_core::requests::faults::FaultEffect::Kill)). The process must be dead when `kill` returns,
     /// and `kill` must not call the server.
     pub fn kill_programs_with(&mut self, kill: impl Fn(&str, &str) + Send + Sync + 'static) {
         self.faults.kill_with(Killer::new(kill));
@@ -279,8 +279,8 @@ impl ApiServer {
     }
 
     /// Gives random faults to clients from now on. Without a seed, the seed is 0.
-    pub fn perturb(&mut self, perturbation: Perturbation) {
-        self.faults.perturb(perturbation);
+    pub fn perturb(&mut self, random_faults: RandomFaults) {
+        self.faults.perturb(random_faults);
     }
 
     /// Keeps the last `limit` incidents for [`ApiServer::take_incidents`]; 0 keeps none.

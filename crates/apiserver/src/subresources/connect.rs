@@ -9,9 +9,9 @@ use super::log::describe;
 use crate::call::RequestInfo;
 use crate::gotext::quote;
 use crate::kinds::objects::Objects;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::request::Query;
-use crate::status::{Outcome, Refused};
 
 /// The options of a connection, which admission checks, with their type.
 pub(super) fn options(info: &RequestInfo<'_>) -> (Resource, Value) {
@@ -39,13 +39,13 @@ pub(super) fn connect(objects: Objects<'_>, info: &RequestInfo<'_>) -> Outcome<R
         }
     };
     if !container::has_node(&pod) {
-        return Err(Refused::bad_request(format!("pod {name} does not have a host assigned")));
+        return Err(BoxedRejection::bad_request(format!("pod {name} does not have a host assigned")));
     }
     container::check_node(objects, info, &pod)?;
     if !info.request.upgrade {
-        return Err(Refused::bad_request("Upgrade request required"));
+        return Err(BoxedRejection::bad_request("Upgrade request required"));
     }
-    Err(Refused::no_containers(&why))
+    Err(BoxedRejection::no_containers(&why))
 }
 
 /// The word for a connection in the kind of its options.

@@ -19,11 +19,11 @@ use crate::gotext::quote;
 use crate::kinds::objects::Objects;
 use crate::outbound::upstream::{LogRequest, Programs};
 use crate::profile::Profile;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::followed_log::Follow;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Query;
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 
 const ANNOTATION: &str = "log.windtunnel.dev";
 
@@ -46,7 +46,7 @@ impl<'a> Logs<'a> {
         let range = Range::read(query)?;
         let errors = range.errors(query);
         if !errors.is_empty() {
-            return Err(Refused::invalid("", "PodLogOptions", name, &errors, self.profile));
+            return Err(BoxedRejection::invalid("", "PodLogOptions", name, &errors, self.profile));
         }
         let pod = info.entry(self.objects.store)?.served();
         let container = container::choose(&pod, query.get("container"))?;
@@ -65,14 +65,14 @@ impl<'a> Logs<'a> {
         if previous && self.container_log(&pod, container, false, &range, info.now).is_some() {
             let (container, pod) = (quote(container), quote(name));
             let why = format!("previous terminated container {container} in pod {pod} not found");
-            return Err(Refused::bad_request(why));
+            return Err(BoxedRejection::bad_request(why));
         }
         // For a pod without a node, the real server does not ask a kubelet.
         if !container::has_node(&pod) {
             return Ok(text(204, String::new()));
         }
         container::check_node(self.objects, info, &pod)?;
-        Err(Refused::no_containers(&format!("{} has no log", describe(container, &pod))))
+        Err(BoxedRejection::no_containers(&format!("{} has no log", describe(container, &pod))))
     }
 
     /// The log of an instance of a container: what its program printed, or the pod's annotation. `None` without both.
@@ -137,7 +137,7 @@ fn text(code: u16, text: String) -> Reply {
 
 fn integer(text: &str) -> Outcome<i64> {
     let why = || format!("strconv.ParseInt: parsing {}: invalid syntax", quote(text));
-    text.parse().map_err(|_| Refused::bad_request(why()))
+    text.parse().map_err(|_| BoxedRejection::bad_request(why()))
 }
 
 /// The part of a log that a client wants (`PodLogOptions`).

@@ -6,11 +6,11 @@ use crate::call::Call;
 use crate::call::decode;
 use crate::kinds::typed::Source;
 use crate::profile::since;
+use crate::rejection::Outcome;
 use crate::reply::Reply;
 use crate::request::Method;
 use crate::request::options::PatchType;
 use crate::server::ApiServer;
-use crate::status::Outcome;
 
 impl ApiServer {
     /// Reads or writes `ephemeralcontainers`, `resize` or `approval`.

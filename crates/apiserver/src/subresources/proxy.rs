@@ -10,8 +10,8 @@ use crate::call::RequestInfo;
 use crate::gotext::quote;
 use crate::kinds::objects::Objects;
 use crate::outbound::upstream::{PodRequest, PodResponse, Programs};
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::{Reply, ReplyBody};
-use crate::status::{Outcome, Refused};
 
 /// `scheme:name:port`; scheme and port are optional (`SplitSchemeNamePort`).
 #[derive(Debug, PartialEq, Eq)]
@@ -41,11 +41,11 @@ pub(super) fn proxy(objects: Objects<'_>, programs: &Programs, info: &RequestInf
     let id = &*info.path.name;
     let kind = info.kind.resource.kind.to_lowercase();
     let name = Name::split(id)
-        .ok_or_else(|| Refused::bad_request(format!("invalid {kind} request {}", quote(id))))?;
+        .ok_or_else(|| BoxedRejection::bad_request(format!("invalid {kind} request {}", quote(id))))?;
     let (pod, port) = match kind.as_str() {
         "pod" => pod_behind(objects, info, &name)?,
         "service" => service_behind(objects, info, &name)?,
-        _ => return Err(Refused::unavailable("error trying to reach service: no such host")),
+        _ => return Err(BoxedRejection::unavailable("error trying to reach service: no such host")),
     };
     let path = info.path.subresource.strip_prefix("proxy").unwrap_or_default();
     let path = if path.is_empty() { "/" } else { path };
@@ -55,7 +55,7 @@ pub(super) fn proxy(objects: Objects<'_>, programs: &Programs, info: &RequestInf
     let Some(PodResponse { code, content_type, body }) = answered else {
         let address = pod.text("/status/podIP");
         let why = format!("dial tcp {address}:{port}: connect: connection refused");
-        return Err(Refused::unavailable(&format!("error trying to reach service: {why}")));
+        return Err(BoxedRejection::unavailable(&format!("error trying to reach service: {why}")));
     };
     Ok(Reply::new(code, ReplyBody::Bytes { content_type, bytes: Bytes::from(body) }))
 }
@@ -64,16 +64,17 @@ pub(super) fn proxy(objects: Objects<'_>, programs: &Programs, info: &RequestInf
 fn pod_behind(objects: Objects<'_>, info: &RequestInfo<'_>, name: &Name<'_>) -> Outcome<(Object, u16)> {
     let namespace = &*info.path.namespace;
     let pod = objects.get(&PODS, namespace, name.object);
-    let pod = pod.ok_or_else(|| Refused::not_found(&PODS, name.object))?;
+    let pod = pod.ok_or_else(|| BoxedRejection::not_found(&PODS, name.object))?;
     if pod.text("/status/podIP").is_empty() {
-        return Err(Refused::bad_request("address not allowed"));
+        return Err(BoxedRejection::bad_request("address not allowed"));
     }
     let containers = pod.list("/spec/containers").iter();
     let mut ports = containers.filter_map(|container| container["ports"].as_array()).flatten();
     let first = ports.find_map(|port| port["containerPort"].as_u64()).unwrap_or(80);
     let port = if name.port.is_empty() { Some(first) } else { name.port.parse().ok() };
     let port = port.and_then(|port| u16::try_from(port).ok());
-    let port = port.ok_or_else(|| Refused::bad_request(format!("invalid port {}", quote(name.port))))?;
+    let port =
+        port.ok_or_else(|| BoxedRejection::bad_request(format!("invalid port {}", quote(name.port))))?;
     Ok((pod, port))
 }
 
@@ -86,9 +87,9 @@ fn service_behind(objects: Objects<'_>, info: &RequestInfo<'_>, name: &Name<'_>)
         Err(_) => name.port.to_owned(),
     };
     let endpoints = objects.get(&ENDPOINTS, namespace, name.object);
-    let endpoints = endpoints.ok_or_else(|| Refused::not_found(&SERVICES, name.object))?;
+    let endpoints = endpoints.ok_or_else(|| BoxedRejection::not_found(&SERVICES, name.object))?;
     let no_endpoints = |service: &str| {
-        Refused::unavailable(&format!("no endpoints available for service {}", quote(service)))
+        BoxedRejection::unavailable(&format!("no endpoints available for service {}", quote(service)))
     };
     let subsets = endpoints.list("/subsets");
     if subsets.is_empty() {
@@ -106,11 +107,11 @@ fn service_behind(objects: Objects<'_>, info: &RequestInfo<'_>, name: &Name<'_>)
 /// The name of the service port with this number.
 fn service_port_name(objects: Objects<'_>, namespace: &str, name: &str, number: i64) -> Outcome<String> {
     let service = objects.get(&SERVICES, namespace, name);
-    let service = service.ok_or_else(|| Refused::not_found(&SERVICES, name))?;
+    let service = service.ok_or_else(|| BoxedRejection::not_found(&SERVICES, name))?;
     let port = service.list("/spec/ports").iter().find(|port| port["port"] == number);
     port.map(|port| port_name(port).to_owned()).ok_or_else(|| {
         let service = quote(name);
-        Refused::unavailable(&format!("no service port {number} found for service {service}"))
+        BoxedRejection::unavailable(&format!("no service port {number} found for service {service}"))
     })
 }
 

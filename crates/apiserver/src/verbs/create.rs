@@ -15,6 +15,7 @@ use crate::kinds::typed::Source;
 use crate::kinds::{Generation, strategy};
 use crate::metadata;
 use crate::profile::{Profile, since};
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::request::{Method, options};
 use crate::schema::default;
@@ -22,7 +23,6 @@ use crate::server::ApiServer;
 use crate::server::change::Change;
 use crate::server::definitions::{conversions, lifecycle};
 use crate::server::devices;
-use crate::status::{Outcome, Refused};
 use crate::store::{FieldOwners, Stored};
 use crate::verbs::prepared;
 
@@ -137,16 +137,16 @@ impl ApiServer {
                 prepared::check_size(call, &key, &object, &owners)?;
             }
             let generated = !metadata::text(&object, "generateName").is_empty();
-            let mut refused = if generated {
-                Refused::no_unique_name(&kind.resource, &key.name)
+            let mut rejection = if generated {
+                BoxedRejection::no_unique_name(&kind.resource, &key.name)
             } else {
-                Refused::already_exists(&kind.resource, &key.name)
+                BoxedRejection::already_exists(&kind.resource, &key.name)
             };
             if metadata::is_terminating(&existing.served()) {
-                refused.message = format!("object is being deleted: {}", refused.message);
+                rejection.message = format!("object is being deleted: {}", rejection.message);
             }
             call.written.refused_new = Some(object);
-            return Err(refused);
+            return Err(rejection);
         }
         if call.options.dry_run {
             return Ok(Reply::object(201, kind.served_form(&Stored::new(object, owners.entries))));
@@ -222,9 +222,9 @@ fn check_definition(info: &RequestInfo<'_>, object: &Value, profile: &Profile) -
         name => name,
     };
     Err(if profile.minor < since::TERMINATING_FORBIDS {
-        Refused::not_supported_because(&info.kind.resource, why)
+        BoxedRejection::not_supported_because(&info.kind.resource, why)
     } else {
-        Refused::forbidden(&info.kind.resource, name, why)
+        BoxedRejection::forbidden(&info.kind.resource, name, why)
     })
 }
 
@@ -232,7 +232,7 @@ fn check_definition(info: &RequestInfo<'_>, object: &Value, profile: &Profile) -
 fn check_version(info: &RequestInfo<'_>, object: &Value) -> Outcome<()> {
     let version = options::version(metadata::text(object, "resourceVersion"));
     if info.request.method == Method::Post && matches!(version, Ok(Some(1..))) {
-        return Err(Refused::internal("resourceVersion should not be set on objects to be created"));
+        return Err(BoxedRejection::internal("resourceVersion should not be set on objects to be created"));
     }
     Ok(())
 }
@@ -242,13 +242,13 @@ fn check_creatable(info: &RequestInfo<'_>) -> Outcome<()> {
     if !info.path.subresource.is_empty() {
         info.check_subresource()?;
         return Err(if info.kind.custom.is_some() {
-            Refused::not_supported(resource, "create")
+            BoxedRejection::not_supported(resource, "create")
         } else {
-            Refused::method_not_allowed()
+            BoxedRejection::method_not_allowed()
         });
     }
     if !info.path.name.is_empty() || resource.namespaced && !info.has_matching_scope() {
-        return Err(Refused::method_not_allowed());
+        return Err(BoxedRejection::method_not_allowed());
     }
     Ok(())
 }

@@ -3,16 +3,16 @@
 use crate::call::RequestInfo;
 use crate::gotext::quote;
 use crate::names::path_segment;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::reply::watch_lines::convert_event_object;
 use crate::request::options;
-use crate::status::{Outcome, Refused};
 use crate::store::{Entry, Store, Stored};
 
 /// Rejects a path with an empty namespace.
 pub(super) fn check_namespace(info: &RequestInfo<'_>) -> Outcome<()> {
     if info.path.has_empty_namespace {
-        return Err(Refused::bad_request("Namespace parameter required."));
+        return Err(BoxedRejection::bad_request("Namespace parameter required."));
     }
     Ok(())
 }
@@ -34,16 +34,16 @@ fn object_in_the_past(store: &Store, info: &RequestInfo<'_>) -> Option<Outcome<S
     let (namespace, name) = (&*info.path.namespace, &*info.path.name);
     let event = later.find(|event| event.key.namespace == namespace && event.key.name == name)?;
     let old = event.old.as_ref().map(|old| convert_event_object(&info.kind, event, old));
-    Some(old.ok_or_else(|| Refused::not_found(&info.kind.named_in_errors(), name)))
+    Some(old.ok_or_else(|| BoxedRejection::not_found(&info.kind.named_in_errors(), name)))
 }
 
 /// Rejects a get of an object at a resource version in the future.
 fn check_version(store: &Store, text: &str) -> Outcome<()> {
     let asked = options::version(text).map_err(|why| {
-        Refused::internal(format!("resourceVersion: Invalid value: {}: {why}", quote(text)))
+        BoxedRejection::internal(format!("resourceVersion: Invalid value: {}: {why}", quote(text)))
     })?;
     match asked.filter(|asked| *asked > store.revision()) {
-        Some(asked) => Err(Refused::too_large_version(asked, store.revision())),
+        Some(asked) => Err(BoxedRejection::too_large_version(asked, store.revision())),
         None => Ok(()),
     }
 }
@@ -57,10 +57,11 @@ impl RequestInfo<'_> {
             let problems = path_segment(&self.path.name);
             if !problems.is_empty() {
                 let (name, why) = (quote(&self.path.name), problems.join(";"));
-                return Err(Refused::bad_request(format!("Name parameter invalid: {name}: {why}")));
+                return Err(BoxedRejection::bad_request(format!("Name parameter invalid: {name}: {why}")));
             }
         }
-        let entry = found.ok_or_else(|| Refused::not_found(&self.kind.named_in_errors(), &self.path.name))?;
+        let entry =
+            found.ok_or_else(|| BoxedRejection::not_found(&self.kind.named_in_errors(), &self.path.name))?;
         if let Some(custom) = &self.kind.custom {
             custom.family.check_readable(entry)?;
         }

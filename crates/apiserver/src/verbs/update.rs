@@ -16,6 +16,7 @@ use crate::kinds::objects::Objects;
 use crate::kinds::typed::{Source, with_empties};
 use crate::kinds::{Generation, Kind, StatusMetadata, strategy};
 use crate::metadata;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::request::{Method, options};
 use crate::schema::default;
@@ -23,7 +24,6 @@ use crate::server::ApiServer;
 use crate::server::change::Change;
 use crate::server::definitions::{conversions, lifecycle};
 use crate::server::{claims, devices};
-use crate::status::{Outcome, Refused};
 use crate::store::{Entry, FieldOwners, Stored};
 use crate::verbs::etcd;
 use crate::verbs::prepared;
@@ -61,10 +61,11 @@ impl ApiServer {
                 let objects = Objects { catalog: &self.catalog, store: &self.store };
                 self.access.check_create_on_update(objects, &call.info, self.profile.minor)?;
                 check_uid(call, &object, "")?;
-                options::version(metadata::text(&object, "resourceVersion")).map_err(Refused::internal)?;
+                options::version(metadata::text(&object, "resourceVersion"))
+                    .map_err(BoxedRejection::internal)?;
                 return self.create_object(call, object);
             }
-            Err(refused) => return Err(refused),
+            Err(rejection) => return Err(rejection),
         };
         let old = call.body.baseline.take().unwrap_or_else(|| kind.written_form(&entry));
         call.written.before = Some(old.clone());
@@ -201,7 +202,7 @@ impl ApiServer {
         let (resource, name) = (&call.info.kind.resource, &*call.info.path.name);
         check_uid(call, object, metadata::text(old, "uid"))?;
         let version =
-            options::version(metadata::text(object, "resourceVersion")).map_err(Refused::internal)?;
+            options::version(metadata::text(object, "resourceVersion")).map_err(BoxedRejection::internal)?;
         let current = metadata::text(old, "resourceVersion");
         match version.filter(|version| *version != 0) {
             None if !call.info.kind.rules.unconditional_update => {
@@ -211,14 +212,14 @@ impl ApiServer {
                     value: Shown::Unsigned(0),
                     detail: "must be specified for an update".to_owned(),
                 };
-                Err(Refused::invalid(&resource.group, &resource.plural, name, &[error], &self.profile))
+                Err(BoxedRejection::invalid(&resource.group, &resource.plural, name, &[error], &self.profile))
             }
             None => {
                 metadata::metadata_mut(object).insert("resourceVersion".to_owned(), json!(current));
                 Ok(())
             }
             Some(version) if version.to_string() == current => Ok(()),
-            Some(_) => Err(Refused::modified(resource, name)),
+            Some(_) => Err(BoxedRejection::modified(resource, name)),
         }
     }
 
@@ -292,7 +293,7 @@ fn check_uid(call: &Call<'_>, object: &Value, actual: &str) -> Outcome<()> {
         "StorageError: invalid object, Code: 4, Key: {shown}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
          UID in precondition: {uid}, UID in object meta: {actual}"
     );
-    Err(Refused::conflict(resource, &resource.plural, &call.info.path.name, &text))
+    Err(BoxedRejection::conflict(resource, &resource.plural, &call.info.path.name, &text))
 }
 
 /// Rejects an object whose name differs from the name in the path.
@@ -300,11 +301,13 @@ pub(crate) fn check_name(info: &RequestInfo<'_>, object: &Value) -> Outcome<()> 
     let (name, url) = (metadata::text(object, "name"), &*info.path.name);
     if name.is_empty() {
         let why = "was undeterminable: name must be provided";
-        return Err(Refused::bad_request(format!("the name of the object ({url} based on URL) {why}")));
+        return Err(BoxedRejection::bad_request(format!(
+            "the name of the object ({url} based on URL) {why}"
+        )));
     }
     if name != url {
         let why = "does not match the name on the URL";
-        return Err(Refused::bad_request(format!("the name of the object ({name}) {why} ({url})")));
+        return Err(BoxedRejection::bad_request(format!("the name of the object ({name}) {why} ({url})")));
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use windtunnel_core::clock::Time;
 
 use crate::call::{Call, RequestInfo};
 use crate::faults::{Reader, Sight};
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::watch_lines::WatchRequest;
 use crate::reply::watch_stream::{Initial, Poll, Progress, State, Timer, Watch, WatchClient};
 use crate::reply::{Reply, ReplyBody};
@@ -15,7 +16,6 @@ use crate::request::accept::{self, Media, Shape};
 use crate::request::options;
 use crate::selector::Selector;
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 use crate::store;
 use crate::verbs::list::Lister;
 
@@ -68,7 +68,7 @@ impl ApiServer {
         let text = query.get("resourceVersion");
         let requested = options::version(text).map_err(|why| {
             let value = crate::gotext::quote(text);
-            Refused::internal(format!("resourceVersion: Invalid value: {value}: {why}"))
+            BoxedRejection::internal(format!("resourceVersion: Invalid value: {value}: {why}"))
         })?;
         let seconds = options::integer(query, "timeoutSeconds")?;
         if call.form.media == Media::Yaml {
@@ -123,7 +123,7 @@ impl ApiServer {
         }
         if let Some(future) = requested.filter(|requested| *requested > revision) {
             // A real server first waits some seconds for that revision.
-            let line = store::error_line(&Refused::too_large_version(future, revision).body());
+            let line = store::error_line(&BoxedRejection::too_large_version(future, revision).body());
             return (future, State::Over(Some(line)));
         }
         let lister = Lister::of(self);

@@ -8,8 +8,8 @@ use windtunnel_core::Resource;
 use crate::call::{Call, RequestInfo};
 use crate::kinds::objects::Objects;
 use crate::profile::Profile;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::server::definitions::delays::needs_cache;
-use crate::status::{Outcome, Refused};
 use crate::store::{Stored, joined};
 
 /// Requests the conversions that the request needs so far, and reruns the request.
@@ -21,9 +21,9 @@ pub(crate) fn run_wanted(call: &mut Call<'_>, objects: Objects<'_>) -> Outcome<(
     let Some(wanted) = conversion.next_call(call.info.now) else { return Ok(()) };
     conversion.clear_wanted();
     let answer = call.attempt.ask(objects.with_service_endpoint(wanted.call.clone()))?;
-    conversion.cache_answer(&wanted, &answer).map_err(Refused::internal)?;
+    conversion.cache_answer(&wanted, &answer).map_err(BoxedRejection::internal)?;
     call.attempt.request_restart();
-    Err(Refused::internal("converted"))
+    Err(BoxedRejection::internal("converted"))
 }
 
 /// Converts an object to the storage version, and runs all conversions that storing and returning it needs. Conversion
@@ -47,10 +47,13 @@ pub(crate) fn convert_for_storage(
 
 /// The error for a client whose request failed in a conversion webhook. Lists of a version that needs conversion come from a
 /// cache, which is not initialized until all its objects are converted.
-pub(crate) fn error(info: &RequestInfo<'_>, profile: &Profile, refused: Refused) -> Refused {
-    if info.kind.conversion().is_none() || refused.code != 500 || !needs_cache(info, profile) {
-        return refused;
+pub(crate) fn error(info: &RequestInfo<'_>, profile: &Profile, rejection: BoxedRejection) -> BoxedRejection {
+    if info.kind.conversion().is_none() || rejection.code != 500 || !needs_cache(info, profile) {
+        return rejection;
     }
     let Resource { group, version, kind, .. } = &info.kind.resource;
-    Refused::initialising(&format!(": failed to list {group}/{version}, Kind={kind}: {}", refused.message))
+    BoxedRejection::initialising(&format!(
+        ": failed to list {group}/{version}, Kind={kind}: {}",
+        rejection.message
+    ))
 }

@@ -13,8 +13,8 @@ use crate::call::RequestInfo;
 use crate::kinds::Kind;
 use crate::kinds::objects::Objects;
 use crate::profile::Profile;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::{Method, Request, ResourcePath, Target};
-use crate::status::{Outcome, Refused};
 use crate::store::{Store, TableId};
 
 /// How long the creation of objects is delayed after the kind was established, and the length of the delay
@@ -88,7 +88,7 @@ impl Definitions {
         if self.until_ready(&info.kind, info.now).is_zero() || !needs_cache(info, profile) {
             return Ok(());
         }
-        Err(Refused::initialising(""))
+        Err(BoxedRejection::initialising(""))
     }
 
     /// How long a request is delayed before it is processed.
