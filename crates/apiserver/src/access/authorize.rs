@@ -7,7 +7,7 @@ use super::{Access, AuthorizationMode, node};
 use crate::access::attributes::Subject;
 use crate::access::rbac::binding::RoleKind;
 use crate::access::rbac::policy::Decision;
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::kinds::objects::Objects;
 use crate::profile::since;
 use crate::rejection::{BoxedRejection, Outcome};
@@ -126,17 +126,17 @@ impl Access {
     pub(crate) fn check_create_on_update(
         &mut self,
         objects: Objects<'_>,
-        call: &Call<'_>,
+        info: &RequestInfo<'_>,
         minor: u32,
     ) -> Outcome<()> {
-        let asked = Attributes { verb: "create".into(), ..Attributes::from_request(call.request) };
+        let asked = Attributes { verb: "create".into(), ..Attributes::from_request(info.request) };
         if minor >= since::CREATION_BY_UPDATE_EXPLAINED {
-            return self.check_attributes(objects, call.request.user, &asked);
+            return self.check_attributes(objects, info.request.user, &asked);
         }
-        if self.may(objects, call.request.user, &asked) {
+        if self.may(objects, info.request.user, &asked) {
             return Ok(());
         }
-        Err(BoxedRejection::forbidden(&call.kind.resource, &call.path.name, ""))
+        Err(BoxedRejection::forbidden(&info.kind.resource, &info.path.name, ""))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::access::Access;
 use crate::access::attributes::Subject;
 use crate::access::rbac::rule::Rule;
 use crate::access::tokens::token::ISSUER;
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::field::{Cause, FieldError, Shown};
 use crate::gotext::quote;
 use crate::kinds::objects::Objects;
@@ -25,23 +25,23 @@ impl Access {
     pub(crate) fn review(
         &mut self,
         objects: Objects<'_>,
-        call: &Call<'_>,
+        info: &RequestInfo<'_>,
         mut review: Value,
         profile: &Profile,
     ) -> Outcome<Reply> {
         if !review["spec"].is_object() {
             review["spec"] = json!({});
         }
-        let who = call.request.user;
-        match &*call.kind.resource.plural {
+        let who = info.request.user;
+        match &*info.kind.resource.plural {
             "selfsubjectaccessreviews" => {
                 check_review(&review, false, profile)?;
                 let groups: Vec<&str> = who.all_groups().collect();
                 review["status"] = self.decision(objects, &who.user, &groups, &review["spec"]);
             }
             "subjectaccessreviews" | "localsubjectaccessreviews" => {
-                if call.kind.resource.namespaced {
-                    match_namespace(&mut review, &call.path.namespace)?;
+                if info.kind.resource.namespaced {
+                    match_namespace(&mut review, &info.path.namespace)?;
                 }
                 check_review(&review, true, profile)?;
                 let groups = review["spec"]["groups"].as_array().into_iter().flatten();
@@ -64,10 +64,10 @@ impl Access {
                     let why = "token is required for TokenReview in authentication";
                     return Err(BoxedRejection::bad_request(why));
                 }
-                review["status"] = self.token_status(objects, &review["spec"], call.now);
+                review["status"] = self.token_status(objects, &review["spec"], info.now);
             }
             _ => {
-                review["metadata"] = json!({ "creationTimestamp": rfc3339(call.now) });
+                review["metadata"] = json!({ "creationTimestamp": rfc3339(info.now) });
                 review.as_object_mut().map(|review| review.remove("spec"));
                 review["status"] = json!({ "userInfo": user_info(who) });
             }

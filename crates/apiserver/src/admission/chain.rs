@@ -10,9 +10,9 @@ use windtunnel_core::requests::admission::{
 
 use super::plugin::{self, PluginCluster};
 use super::reinvocation::Reinvocation;
-use super::{Attributes, Operation, is_exempt};
+use super::{Admitter, Attributes, Operation, is_exempt};
 use crate::apply::check_entries;
-use crate::call::Call;
+use crate::call::{Call, RequestInfo};
 use crate::kinds::objects::Objects;
 use crate::kinds::typed::with_empties;
 use crate::metadata;
@@ -74,7 +74,7 @@ impl ApiServer {
         object: &mut Value,
         owners: &mut FieldOwners,
     ) -> Outcome<()> {
-        if !self.admission.may_mutate() || is_exempt(&call.kind) {
+        if !self.admission.may_mutate() || is_exempt(&call.info.kind) {
             return self.admit(call, attributes, Some(object));
         }
         *object = joined(object, owners.entries.as_deref());
@@ -104,18 +104,18 @@ impl ApiServer {
         call: &mut Call<'_>,
         object_type: Option<&Resource>,
         object: &mut Value,
-        complete: impl FnOnce(&Self, &Call<'_>, &mut Value) -> Outcome<T>,
+        complete: impl FnOnce(&Self, &RequestInfo<'_>, &mut Value) -> Outcome<T>,
     ) -> Outcome<T> {
-        let options = options::for_admission(call.request, "CreateOptions");
-        let (path, given) = (call.path, metadata::text(object, "name").to_owned());
+        let options = options::for_admission(call.info.request, "CreateOptions");
+        let (path, given) = (call.info.path, metadata::text(object, "name").to_owned());
         let name = if path.name.is_empty() { &given } else { &*path.name };
         let attributes = Attributes { object_type, ..Attributes::create(name, &path.namespace, &options) };
         if self.admission.has_policies_or_webhooks() {
-            let resource = object_type.unwrap_or(&call.kind.resource).clone();
-            *object = self.with_owners_of(call, resource, object, object.clone()).to_value();
+            let resource = object_type.unwrap_or(&call.info.kind.resource).clone();
+            *object = self.with_owners_of(&call.info, resource, object, object.clone()).to_value();
         }
         self.admit(call, attributes, Some(object))?;
-        let completed = complete(self, call, object)?;
+        let completed = complete(self, &call.info, object)?;
         self.check_admission(call, attributes, Some((object, None)))?;
         Stored::take_owners(object);
         Ok(completed)
@@ -133,8 +133,8 @@ impl ApiServer {
         old: &mut Value,
         scale: &mut Value,
     ) -> Outcome<()> {
-        let options = options::for_admission(call.request, "UpdateOptions");
-        let path = call.path;
+        let options = options::for_admission(call.info.request, "UpdateOptions");
+        let path = call.info.path;
         let attributes = Attributes {
             operation: Operation::Update,
             object_type: Some(scale_type),
@@ -159,7 +159,7 @@ impl ApiServer {
         options_type: &Resource,
         options: &mut Value,
     ) -> Outcome<()> {
-        let path = call.path;
+        let path = call.info.path;
         let attributes = Attributes {
             operation: Operation::Connect,
             object_type: Some(options_type),
@@ -206,12 +206,12 @@ impl ApiServer {
                     let object = object.as_deref_mut().unwrap_or(&mut none);
                     self.mutate_by_plugin(index, call, attributes, object)?;
                 }
-                Stage::MutatingPolicies if serves_policies && !is_exempt(&call.kind) => {
+                Stage::MutatingPolicies if serves_policies && !is_exempt(&call.info.kind) => {
                     if let Some(object) = object.as_deref_mut() {
                         self.admitter().run_mutating_policies(call, attributes, object, reinvocation)?;
                     }
                 }
-                Stage::MutatingWebhooks if !is_exempt(&call.kind) => {
+                Stage::MutatingWebhooks if !is_exempt(&call.info.kind) => {
                     self.admitter().call_mutating(call, attributes, object.as_deref_mut(), reinvocation)?;
                 }
                 _ => {}
@@ -231,10 +231,10 @@ impl ApiServer {
         written: Option<(&Value, Option<&Value>)>,
     ) -> Outcome<()> {
         // Plug-ins see the lists and maps that the client gave without elements.
-        let given = written.filter(|_| !call.empties.is_empty());
-        let given = given.map(|(object, _)| with_empties(object, &call.empties, |_| true).into_owned());
+        let given = written.filter(|_| !call.body.empties.is_empty());
+        let given = given.map(|(object, _)| with_empties(object, &call.body.empties, |_| true).into_owned());
         let object = given.as_ref().or(written.map(|(object, _)| object));
-        let sees_owners = self.admission.has_policies_or_webhooks() && !is_exempt(&call.kind);
+        let sees_owners = self.admission.has_policies_or_webhooks() && !is_exempt(&call.info.kind);
         let whole = written.filter(|_| sees_owners).map(|(object, owners)| joined(object, owners));
         for index in 0..self.admission.stages.len() {
             match &self.admission.stages[index] {
@@ -247,13 +247,25 @@ impl ApiServer {
                 }
                 Stage::Quotas => {
                     if let Some(object) = object {
-                        self.admitter().check_quotas(call, attributes, object)?;
+                        self.admitter().check_quotas(&call.info, attributes, object)?;
                     }
                 }
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    /// The admission configuration, with the parts that it reads.
+    fn admitter(&self) -> Admitter<'_> {
+        Admitter {
+            admission: &self.admission,
+            catalog: &self.catalog,
+            store: &self.store,
+            access: &self.access,
+            profile: &self.profile,
+            namespaces: self.tables.namespaces,
+        }
     }
 
     fn mutate_by_plugin(
@@ -266,7 +278,7 @@ impl ApiServer {
         let mutated = self.with_plugin(index, call, attributes, |plugin, request, cluster| {
             plugin.mutate(request, object, cluster)
         });
-        mutated.map_err(|why| self.plugin_rejection(call, attributes, Some(object), why))
+        mutated.map_err(|why| self.plugin_rejection(&call.info, attributes, Some(object), why))
     }
 
     fn validate_by_plugin(
@@ -279,17 +291,17 @@ impl ApiServer {
         let checked = self.with_plugin(index, call, attributes, |plugin, request, cluster| {
             plugin.validate(request, object, cluster)
         });
-        checked.map_err(|why| self.plugin_rejection(call, attributes, object, why))
+        checked.map_err(|why| self.plugin_rejection(&call.info, attributes, object, why))
     }
 
     fn plugin_rejection(
         &self,
-        call: &Call<'_>,
+        info: &RequestInfo<'_>,
         attributes: Attributes<'_>,
         object: Option<&Value>,
         why: AdmissionRejection,
     ) -> BoxedRejection {
-        plugin::rejection(&call.kind.resource, attributes.shown_name(object), why, &self.profile)
+        plugin::rejection(&info.kind.resource, attributes.shown_name(object), why, &self.profile)
     }
 
     /// Calls a plug-in of the list with the request and the cluster that it sees.
@@ -306,14 +318,14 @@ impl ApiServer {
     ) -> Result<(), AdmissionRejection> {
         let Self { admission, access, catalog, store, profile, draws, .. } = self;
         let Some(Stage::Plugin(plugin)) = admission.stages.get_mut(index) else { return Ok(()) };
-        let Call { kind, path, request, now, attempt, warnings, .. } = call;
+        let Call { info, attempt, warnings, .. } = call;
         let request = AdmissionRequest {
             operation: attributes.operation,
-            resource: &kind.resource,
-            subresource: &path.subresource,
+            resource: &info.kind.resource,
+            subresource: &info.path.subresource,
             namespace: attributes.namespace,
             name: attributes.name,
-            user: request.user,
+            user: info.request.user,
             old: attributes.old,
         };
         access.usage.begin_plugin();
@@ -325,7 +337,7 @@ impl ApiServer {
             warnings,
             namespace: attributes.namespace,
             minor: profile.minor,
-            now: *now,
+            now: info.now,
         };
         let admitted = act(&mut **plugin, &request, &mut cluster);
         if let Err(AdmissionRejection::Forbidden(_) | AdmissionRejection::ForbiddenBecause(..)) = &admitted {

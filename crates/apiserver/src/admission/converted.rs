@@ -7,7 +7,7 @@ use serde_json::Value;
 use windtunnel_core::Resource;
 
 use super::{Admitter, Attributes};
-use crate::call::{Call, decode};
+use crate::call::{Call, RequestInfo, decode};
 use crate::gotext::quote;
 use crate::kinds::typed::with_empties;
 use crate::kinds::{Kind, strategy, typed};
@@ -50,9 +50,9 @@ impl Admitter<'_> {
     ) -> Outcome<Versioned<'a>> {
         let versioned = Versioned {
             object: object
-                .map(|object| in_version(call, kind, attributes, object))
+                .map(|object| in_version(&call.info, kind, attributes, object))
                 .map(|object| given(call, object)),
-            old: attributes.old.map(|old| in_version(call, kind, attributes, old)),
+            old: attributes.old.map(|old| in_version(&call.info, kind, attributes, old)),
         };
         conversions::run_wanted(call, self.objects())?;
         Ok(versioned)
@@ -81,8 +81,8 @@ impl Admitter<'_> {
         if let Err(why) = decode::normalise(kind, &mut changed, self.profile.minor) {
             return Ok(Err(why));
         }
-        if kind.custom.is_some() && kind.resource.version != call.kind.resource.version {
-            changed = Arc::clone(&call.kind).convert(&changed);
+        if kind.custom.is_some() && kind.resource.version != call.info.kind.resource.version {
+            changed = Arc::clone(&call.info.kind).convert(&changed);
             conversions::run_wanted(call, self.objects())?;
         }
         Ok(Ok(changed))
@@ -125,7 +125,7 @@ fn text(object: &Value, field: &str, default: &str) -> String {
 
 /// An object of a write in the version of `kind`; a conversion that needs a webhook is noted as wanted.
 fn in_version<'a>(
-    call: &Call<'_>,
+    info: &RequestInfo<'_>,
     kind: &Kind,
     attributes: Attributes<'_>,
     object: &'a Value,
@@ -134,7 +134,7 @@ fn in_version<'a>(
         return Cow::Borrowed(object);
     }
     match &kind.custom {
-        Some(_) if kind.resource.version != call.kind.resource.version => Cow::Owned(kind.convert(object)),
+        Some(_) if kind.resource.version != info.kind.resource.version => Cow::Owned(kind.convert(object)),
         Some(_) => Cow::Borrowed(object),
         // Built-in kinds are written in their stored form.
         None if !kind.is_storage() => Cow::Owned(kind.as_served(&Stored::split(object.clone())).to_value()),
@@ -144,7 +144,7 @@ fn in_version<'a>(
 
 /// The object with the lists and maps that the client gave without elements, where Go always writes them.
 fn given<'a>(call: &Call<'_>, object: Cow<'a, Value>) -> Cow<'a, Value> {
-    let shown = with_empties(&object, &call.empties, |empty| object.pointer(&empty.pointer).is_some());
+    let shown = with_empties(&object, &call.body.empties, |empty| object.pointer(&empty.pointer).is_some());
     match shown {
         Cow::Borrowed(_) => object,
         Cow::Owned(shown) => Cow::Owned(shown),

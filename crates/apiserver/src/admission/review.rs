@@ -30,7 +30,7 @@ pub(in crate::admission) fn request(
     object: Option<&Value>,
     old: Option<&Value>,
 ) -> Value {
-    let (resource, asked) = (&kind.resource, &call.kind.resource);
+    let (resource, asked) = (&kind.resource, &call.info.kind.resource);
     let (matched_type, requested_type) = match attributes.object_type {
         Some(object_type) => (object_type, object_type),
         None => (resource, asked),
@@ -40,14 +40,14 @@ pub(in crate::admission) fn request(
     let mut request = json!({
         "kind": type_of(matched_type), "resource": resource_of(resource),
         "requestKind": type_of(requested_type), "requestResource": resource_of(asked),
-        "operation": attributes.operation.name(), "userInfo": user_info(call.request.user),
-        "object": object, "oldObject": old, "dryRun": call.dry_run, "options": attributes.options,
+        "operation": attributes.operation.name(), "userInfo": user_info(call.info.request.user),
+        "object": object, "oldObject": old, "dryRun": call.options.dry_run, "options": attributes.options,
     });
     for (field, text) in [
         ("name", attributes.name),
         ("namespace", namespace),
-        ("subResource", &*call.path.subresource),
-        ("requestSubResource", &*call.path.subresource),
+        ("subResource", &*call.info.path.subresource),
+        ("requestSubResource", &*call.info.path.subresource),
     ] {
         if !text.is_empty() {
             request[field] = json!(text);

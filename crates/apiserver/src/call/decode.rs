@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value, json};
 
-use crate::call::{Call, Owners, body_type, field_validation};
+use crate::call::{Call, Owners, RequestInfo, body_type, field_validation};
 use crate::delta::Delta;
 use crate::facts::types;
 use crate::field::FieldError;
@@ -17,63 +17,54 @@ use crate::schema::{default, embedded, prune};
 
 /// Parses the body of a call.
 pub(crate) fn body(call: &mut Call<'_>) -> Outcome<Value> {
-    let mut value = parsed_body(call)?;
-    if let Some(skew) = call.skew {
+    let (content_type, resource) = (&call.info.request.content_type, &call.info.kind.resource);
+    let mut value = match &call.info.request.body {
+        Body::Value(value) => (*value).clone(),
+        Body::Bytes(bytes) => {
+            let (value, duplicates) = parse_as(bytes, content_type, &resource.api_version(), &resource.kind)?;
+            call.body.duplicates = duplicates;
+            value
+        }
+        Body::Empty | Body::Delete(_) => {
+            parse_as(&Text::default(), content_type, &resource.api_version(), &resource.kind)?.0
+        }
+    };
+    if let Some(skew) = call.info.skew {
         skew.skew_written(&mut value);
     }
     Ok(value)
 }
 
-fn parsed_body(call: &mut Call<'_>) -> Outcome<Value> {
-    let (content_type, resource) = (&call.request.content_type, &call.kind.resource);
-    match &call.request.body {
-        Body::Empty | Body::Delete(_) => {
-            parse_as(&Text::default(), content_type, &resource.api_version(), &resource.kind)
-                .map(|(value, _)| value)
-        }
-        Body::Value(value) => Ok((*value).clone()),
-        Body::Bytes(bytes) => {
-            let (value, duplicates) = parse_as(bytes, content_type, &resource.api_version(), &resource.kind)?;
-            call.duplicates = duplicates;
-            Ok(value)
-        }
-    }
-}
-
-/// Decodes a body to an object of the call's kind. Warns about dropped fields.
-pub(crate) fn object(call: &mut Call<'_>, value: Value, profile: &Profile) -> Outcome<Value> {
-    object_from(call, value, Source::Json, profile)
-}
-
-/// Like [`object`], for a value from another source than a body. The converter of maps ignores the type in the object.
-pub(crate) fn object_from(
+/// Decodes a value to an object of the call's kind. Warns about dropped fields. The converter of maps ignores the type in the
+/// object.
+pub(crate) fn object(
     call: &mut Call<'_>,
     mut value: Value,
     source: Source,
     profile: &Profile,
 ) -> Outcome<Value> {
-    let kind = std::sync::Arc::clone(&call.kind);
+    let kind = std::sync::Arc::clone(&call.info.kind);
     let mut unknown = Vec::new();
     if source == Source::Map && kind.custom.is_none() {
         set_type(&kind, &mut value).map_err(|why| unhandled(&kind, &why))?;
     } else {
-        let body = match &call.request.body {
-            Body::Bytes(body) if call.request.method != Method::Patch => Some(body),
+        let body = match &call.info.request.body {
+            Body::Bytes(body) if call.info.request.method != Method::Patch => Some(body),
             _ => None,
         };
-        if kind.custom.is_some() && call.request.method == Method::Patch {
-            check_patched_type(call, &mut value, profile)?;
+        if kind.custom.is_some() && call.info.request.method == Method::Patch {
+            check_patched_type(&call.info, &mut value, profile)?;
         }
         check_type(&kind, &mut value, body, profile)?;
     }
-    call.owners = Owners::Given(given_owners(&mut value));
+    call.body.owners = Owners::Given(given_owners(&mut value));
     if let Some(custom) = &kind.custom {
         metadata::check_types(&value["metadata"], "ObjectMeta").map_err(|why| unhandled(&kind, &why))?;
         let dropped = metadata::normalise(&mut value["metadata"]);
         unknown.extend(dropped.iter().map(|field| format!("metadata.{field}")));
         let schema = &custom.version.schema;
         // Unchanged fields were decoded before.
-        let known = call.baseline.as_ref().map(|known| Delta::between(known, &value));
+        let known = call.body.baseline.as_ref().map(|known| Delta::between(known, &value));
         let delta = known.as_ref().unwrap_or(&Delta::Other);
         let numbers = whole_numbers(&mut value, delta);
         let embedded = embedded::coerce(&mut value, schema, profile)
@@ -87,22 +78,22 @@ pub(crate) fn object_from(
             default::drop_nulls(&mut value, schema);
         }
         let altered = numbers.rounded || filled || has_nulls || schema.has_embedded || !unknown.is_empty();
-        call.delta = known.filter(|_| !altered);
+        call.body.delta = known.filter(|_| !altered);
     } else {
-        let changed = || call.baseline.as_ref().map(|known| changed_fields(known, &value));
-        let touched = call.touched.take().or_else(changed);
+        let changed = || call.body.baseline.as_ref().map(|known| changed_fields(known, &value));
+        let touched = call.body.touched.take().or_else(changed);
         let decoded = typed::decode_some(&kind, &mut value, source, touched.as_deref(), profile.minor)
             .map_err(|why| unhandled(&kind, &why))?;
         unknown.extend(decoded.unknown);
         let is_labelled = value["metadata"]["labels"].is_object();
         defaults::fill(&kind, &mut value, profile.minor);
-        call.shares_labels = !is_labelled && value["metadata"]["labels"].is_object();
-        call.empties = decoded.empties;
-        call.empties.retain(|empty| empty.is_hidden(&value));
+        call.body.shares_labels = !is_labelled && value["metadata"]["labels"].is_object();
+        call.body.empties = decoded.empties;
+        call.body.empties.retain(|empty| empty.is_hidden(&value));
         kind.convert_to_stored(&mut value);
     }
     unknown.sort();
-    report(call, &kind, &unknown)?;
+    field_validation::report(call, &unhandled_prefix(&kind), &unknown)?;
     Ok(value)
 }
 
@@ -144,11 +135,6 @@ fn changed_fields(baseline: &Value, object: &Value) -> Vec<String> {
     fields.filter(|(name, value)| baseline.get(name) != Some(value)).map(|(name, _)| name.clone()).collect()
 }
 
-/// Warns about repeated and unknown fields, or rejects them.
-fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
-    field_validation::report(call, &unhandled_prefix(kind), unknown)
-}
-
 fn unhandled(kind: &Kind, why: &str) -> BoxedRejection {
     BoxedRejection::bad_request(unhandled_prefix(kind) + why)
 }
@@ -162,7 +148,7 @@ pub(crate) fn unhandled_prefix(kind: &Kind) -> String {
 /// Decodes a patched object without `apiVersion` as a real server does: as the internal type, whose fields have no names in
 /// JSON except those of the metadata, which it embeds. All others are unknown.
 pub(crate) fn unversioned(call: &mut Call<'_>, value: &mut Value) -> Outcome<()> {
-    let kind = std::sync::Arc::clone(&call.kind);
+    let kind = std::sync::Arc::clone(&call.info.kind);
     let is_absent = |field: &str| value[field].is_null() || value[field] == "";
     let is_kind = is_absent("kind") || value["kind"] == *kind.resource.kind;
     if kind.custom.is_some() || !is_absent("apiVersion") || !is_kind {
@@ -174,10 +160,10 @@ pub(crate) fn unversioned(call: &mut Call<'_>, value: &mut Value) -> Outcome<()>
     let is_metadata = |name: &str| metadata.is_some_and(|id| types().field(id, name).is_some());
     let (known, unknown): (Vec<_>, Vec<_>) = fields.partition(|(name, _)| is_metadata(name));
     *value = json!({ "metadata": Value::Object(known.into_iter().collect()) });
-    call.touched = None;
+    call.body.touched = None;
     let mut unknown: Vec<String> = unknown.into_iter().map(|(name, _)| name).collect();
     unknown.sort();
-    report(call, &kind, &unknown)
+    field_validation::report(call, &unhandled_prefix(&kind), &unknown)
 }
 
 /// Sets `apiVersion` and `kind` to those of the kind.
@@ -193,8 +179,8 @@ fn set_type(kind: &Kind, value: &mut Value) -> Result<(), String> {
 }
 
 /// Checks the `apiVersion` and `kind` of a patched custom resource, as its validation does. A status write restores them.
-fn check_patched_type(call: &Call<'_>, value: &mut Value, profile: &Profile) -> Outcome<()> {
-    let resource = &call.kind.resource;
+fn check_patched_type(info: &RequestInfo<'_>, value: &mut Value, profile: &Profile) -> Outcome<()> {
+    let resource = &info.kind.resource;
     if body_type::wrong_type(value).is_some() || value["kind"].as_str().is_none_or(str::is_empty) {
         return Ok(());
     }
@@ -204,7 +190,7 @@ fn check_patched_type(call: &Call<'_>, value: &mut Value, profile: &Profile) -> 
         let why = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
         return Err(BoxedRejection::internal_error(why));
     }
-    if call.path.subresource == "status" {
+    if info.path.subresource == "status" {
         (value["apiVersion"], value["kind"]) = (json!(expected), json!(resource.kind));
         return Ok(());
     }

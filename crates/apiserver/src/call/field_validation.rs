@@ -1,6 +1,6 @@
 //! Repeated and unknown fields of a body, about which the server warns.
 
-use crate::call::Call;
+use crate::call::{Call, RequestInfo};
 use crate::gotext::quote;
 use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::options::FieldValidation;
@@ -11,11 +11,11 @@ use crate::request::{Body, duplicates, media_type, yaml};
 /// # Errors
 /// 400 with all of them, if the client asks for strict validation. `prefix` is the start of its message.
 pub(crate) fn report(call: &mut Call<'_>, prefix: &str, unknown: &[String]) -> Outcome<()> {
-    let repeated = std::mem::take(&mut call.duplicates);
+    let repeated = std::mem::take(&mut call.body.duplicates);
     if repeated.is_empty() && unknown.is_empty() {
         return Ok(());
     }
-    let texts = if is_media(call, "application/yaml") {
+    let texts = if is_media(&call.info, "application/yaml") {
         let unknown = unknown.iter().map(|path| format!("unknown field {}", quote(path)));
         match call.options.field_validation {
             // Its error about repeated keys is one text.
@@ -25,7 +25,7 @@ pub(crate) fn report(call: &mut Call<'_>, prefix: &str, unknown: &[String]) -> O
             _ => repeated.into_iter().chain(unknown).collect(),
         }
     } else {
-        of_json(call, &repeated, unknown)
+        of_json(&call.info, &repeated, unknown)
     };
     match call.options.field_validation {
         FieldValidation::Ignore => Ok(()),
@@ -40,8 +40,8 @@ pub(crate) fn report(call: &mut Call<'_>, prefix: &str, unknown: &[String]) -> O
 }
 
 /// Messages about repeated and unknown fields of JSON. The decoder of built-in kinds finds them in the order of the body.
-fn of_json(call: &Call<'_>, repeated: &[String], unknown: &[String]) -> Vec<String> {
-    let order = if call.kind.custom.is_none() { field_order(call) } else { Vec::new() };
+fn of_json(info: &RequestInfo<'_>, repeated: &[String], unknown: &[String]) -> Vec<String> {
+    let order = if info.kind.custom.is_none() { field_order(info) } else { Vec::new() };
     let position = |path: &String, count: usize| {
         let mut found = order.iter().enumerate().filter(|(_, known)| *known == path).map(|(at, _)| at);
         found.nth(count).unwrap_or(usize::MAX)
@@ -54,15 +54,15 @@ fn of_json(call: &Call<'_>, repeated: &[String], unknown: &[String]) -> Vec<Stri
 }
 
 /// The paths of the fields in a JSON body, in whose order the decoder of built-in kinds finds mistakes.
-fn field_order(call: &Call<'_>) -> Vec<String> {
-    let is_json = is_media(call, "application/json");
-    match &call.request.body {
+fn field_order(info: &RequestInfo<'_>) -> Vec<String> {
+    let is_json = is_media(info, "application/json");
+    match &info.request.body {
         Body::Bytes(bytes) if is_json => duplicates::paths(bytes),
         _ => Vec::new(),
     }
 }
 
 /// Whether the body has a media type.
-fn is_media(call: &Call<'_>, name: &str) -> bool {
-    media_type::parse(&call.request.content_type).as_deref() == Some(name)
+fn is_media(info: &RequestInfo<'_>, name: &str) -> bool {
+    media_type::parse(&info.request.content_type).as_deref() == Some(name)
 }

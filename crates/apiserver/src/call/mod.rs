@@ -37,29 +37,51 @@ pub(crate) enum Owners {
     Decided(Managers),
 }
 
-/// A request to a kind.
+impl Default for Owners {
+    fn default() -> Self {
+        Self::Given(None)
+    }
+}
+
+/// A request to a kind, and what processing it has found out so far.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
+    pub(crate) info: RequestInfo<'a>,
+    pub(crate) options: WriteOptions,
+    pub(crate) form: ReplyForm,
+    pub(crate) body: DecodedBody,
+    pub(crate) written: WrittenObject,
+    pub(crate) warnings: Vec<String>,
+    /// The answers of webhooks to this request.
+    pub(crate) attempt: &'a mut Attempt,
+}
+
+/// A request and its kind, and what faults change for its client.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestInfo<'a> {
     pub(crate) kind: Arc<Kind>,
     pub(crate) path: &'a ResourcePath<'a>,
     pub(crate) request: &'a Request<'a>,
     pub(crate) now: Time,
-    pub(crate) dry_run: bool,
-    pub(crate) options: WriteOptions,
-    /// The form in which the response shows objects.
+    /// The revision whose state a read of the cache shows, because of a fault; `None` for the present.
+    pub(crate) past: Option<u64>,
+    /// The difference of the client's clock, because of a fault.
+    pub(crate) skew: Option<ClockSkew>,
+}
+
+/// The form of the response.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReplyForm {
+    /// The form in which it shows objects.
     pub(crate) view: View,
-    /// The media type of the response.
     pub(crate) media: Media,
-    pub(crate) warnings: Vec<String>,
+}
+
+/// The object in the body of a write, as the decoder found it.
+#[derive(Debug, Default)]
+pub(crate) struct DecodedBody {
     /// The paths of repeated fields in the body; the last field with a name counts. For applies, messages about repeated keys.
     pub(crate) duplicates: Vec<String>,
-    /// The object before and after, for the log.
-    pub(crate) before: Option<Stored>,
-    pub(crate) after: Option<Stored>,
-    /// A new object that admission admitted, but that the storage rejected because one of its name exists.
-    pub(crate) refused_new: Option<Value>,
-    /// The name of an object that is being created: from its metadata, or generated from its `generateName`.
-    pub(crate) new_name: Option<String>,
     pub(crate) owners: Owners,
     /// The stored object that the decoder compares the body with, if it was written under the current schema.
     pub(crate) baseline: Option<Stored>,
@@ -71,97 +93,101 @@ pub(crate) struct Call<'a> {
     pub(crate) shares_labels: bool,
     /// The lists and maps that the body gives without elements, and that are absent or null in the decoded object.
     pub(crate) empties: Vec<Empty>,
+}
+
+/// The object that a call writes.
+#[derive(Debug, Default)]
+pub(crate) struct WrittenObject {
+    /// The object before and after, for the log.
+    pub(crate) before: Option<Stored>,
+    pub(crate) after: Option<Stored>,
+    /// A new object that admission admitted, but that the storage rejected because one of its name exists.
+    pub(crate) refused_new: Option<Value>,
+    /// The name of an object that is being created: from its metadata, or generated from its `generateName`.
+    pub(crate) new_name: Option<String>,
     /// Whether the object is written although it equals the stored one, because its encoding differs: that of a custom
     /// resource has the empty metadata of an apply, which every read drops.
     pub(crate) is_encoded_anew: bool,
-    /// The revision whose state a read of the cache shows, because of a fault; `None` for the present.
-    pub(crate) past: Option<u64>,
-    /// The difference of the client's clock, because of a fault.
-    pub(crate) skew: Option<ClockSkew>,
-    /// The answers of webhooks to this request.
-    pub(crate) attempt: &'a mut Attempt,
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn new(
-        kind: Arc<Kind>,
-        path: &'a ResourcePath<'a>,
-        request: &'a Request<'a>,
-        now: Time,
-        attempt: &'a mut Attempt,
-    ) -> Self {
+    pub(crate) fn new(info: RequestInfo<'a>, attempt: &'a mut Attempt) -> Self {
         Self {
-            kind,
-            path,
-            request,
-            now,
-            dry_run: false,
+            info,
             options: WriteOptions::default(),
-            view: View::default(),
-            media: Media::Json,
+            form: ReplyForm { view: View::default(), media: Media::Json },
+            body: DecodedBody::default(),
+            written: WrittenObject::default(),
             warnings: Vec::new(),
-            duplicates: Vec::new(),
-            before: None,
-            after: None,
-            refused_new: None,
-            new_name: None,
-            owners: Owners::Given(None),
-            baseline: None,
-            touched: None,
-            delta: None,
-            shares_labels: false,
-            empties: Vec::new(),
-            is_encoded_anew: false,
-            past: None,
-            skew: None,
             attempt,
         }
     }
 
     /// Reads the accepted media types, and the options that all writes share.
     pub(crate) fn check_options(&mut self, profile: &Profile) -> Outcome<()> {
-        self.negotiate(profile)?;
-        if self.request.method == Method::Post {
+        self.form = ReplyForm::negotiate(&self.info, profile)?;
+        let request = self.info.request;
+        if request.method == Method::Post {
             // Only a create negotiates the format of its body before it reads its options.
-            body::check_media_type(&self.request.content_type)?;
+            body::check_media_type(&request.content_type)?;
         }
-        match self.request.method {
-            Method::Post | Method::Put | Method::Patch => {
-                self.options = WriteOptions::read(self.request, profile)?;
-                self.dry_run = self.options.dry_run;
-            }
-            // The verb reads the options of a deletion, which may be in its body.
-            Method::Get | Method::Delete | Method::Options | Method::Other => {}
+        // The verb reads the options of a deletion, which may be in its body.
+        if matches!(request.method, Method::Post | Method::Put | Method::Patch) {
+            self.options = WriteOptions::read(request, profile)?;
         }
         Ok(())
     }
+}
 
+impl ReplyForm {
     /// Chooses the media type and the view of the response.
-    fn negotiate(&mut self, profile: &Profile) -> Outcome<()> {
-        let objects = match &self.kind.custom {
+    fn negotiate(info: &RequestInfo<'_>, profile: &Profile) -> Outcome<Self> {
+        let objects = match &info.kind.custom {
             Some(_) => Objects::Custom,
             // Only these have columns.
-            None if self.kind.rules.stored && matches!(&*self.path.subresource, "" | "scale" | "status") => {
+            None if info.kind.rules.stored && matches!(&*info.path.subresource, "" | "scale" | "status") => {
                 Objects::BuiltIn
             }
             None => Objects::Answers,
         };
-        let (media, shape) = accept::negotiate(&self.request.accept, objects)?;
-        let query = &self.request.query;
-        let pretty = media == Media::Json && accept::is_pretty(query, &self.request.user_agent);
-        self.media = if pretty { Media::PrettyJson } else { media };
-        self.view = View { shape, minor: profile.minor, ..View::default() };
-        Ok(())
+        let request = info.request;
+        let (media, shape) = accept::negotiate(&request.accept, objects)?;
+        let pretty = media == Media::Json && accept::is_pretty(&request.query, &request.user_agent);
+        let media = if pretty { Media::PrettyJson } else { media };
+        Ok(Self { view: View { shape, minor: profile.minor, ..View::default() }, media })
+    }
+}
+
+impl<'a> RequestInfo<'a> {
+    /// A request to a kind from a client without faults.
+    pub(crate) fn new(
+        kind: Arc<Kind>,
+        path: &'a ResourcePath<'a>,
+        request: &'a Request<'a>,
+        now: Time,
+    ) -> Self {
+        Self { kind, path, request, now, past: None, skew: None }
     }
 
-    /// Whether the call is a watch: by the prefix of its path, or by the `watch` parameter of a list.
+    /// Whether it is a watch: by the prefix of its path, or by the `watch` parameter of a list.
     pub(crate) fn is_watch(&self) -> bool {
-        is_watch(self.request, self.path)
+        let has_parameter = self.path.name.is_empty() && self.request.query.is_true("watch");
+        self.request.method == Method::Get && (self.path.watch || has_parameter)
     }
 
     /// The verb of the request as discovery and roles name it; empty for other methods.
     pub(crate) fn verb(&self) -> &'static str {
-        verb(self.request, self.path)
+        match (self.request.method, self.path.name.is_empty()) {
+            (Method::Get, _) if self.is_watch() => "watch",
+            (Method::Get, true) => "list",
+            (Method::Get, false) => "get",
+            (Method::Post, _) => "create",
+            (Method::Put, _) => "update",
+            (Method::Patch, _) => "patch",
+            (Method::Delete, true) => "deletecollection",
+            (Method::Delete, false) => "delete",
+            (Method::Options | Method::Other, _) => "",
+        }
     }
 
     /// The key of the object in the path.
@@ -169,7 +195,7 @@ impl<'a> Call<'a> {
         self.kind.key(&self.path.namespace, &self.path.name)
     }
 
-    /// Whether the call writes a subresource that only changes a part of the object, and is validated differently.
+    /// Whether it writes a subresource that only changes a part of the object, and is validated differently.
     pub(crate) fn writes_part(&self) -> bool {
         matches!(&*self.path.subresource, "status" | "approval" | "ephemeralcontainers" | "resize")
     }
@@ -192,25 +218,5 @@ impl<'a> Call<'a> {
             (false, Some(_)) => Err(BoxedRejection::not_found(&self.kind.resource, &self.path.name)),
             (false, None) => Err(BoxedRejection::unknown_resource()),
         }
-    }
-}
-
-fn is_watch(request: &Request<'_>, path: &ResourcePath<'_>) -> bool {
-    let has_parameter = path.name.is_empty() && request.query.is_true("watch");
-    request.method == Method::Get && (path.watch || has_parameter)
-}
-
-/// The verb of a request as discovery and roles name it; empty for other methods.
-pub(crate) fn verb(request: &Request<'_>, path: &ResourcePath<'_>) -> &'static str {
-    match (request.method, path.name.is_empty()) {
-        (Method::Get, _) if is_watch(request, path) => "watch",
-        (Method::Get, true) => "list",
-        (Method::Get, false) => "get",
-        (Method::Post, _) => "create",
-        (Method::Put, _) => "update",
-        (Method::Patch, _) => "patch",
-        (Method::Delete, true) => "deletecollection",
-        (Method::Delete, false) => "delete",
-        (Method::Options | Method::Other, _) => "",
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windtunnel_core::Resource;
 
 use crate::call::decode::unrecognized;
-use crate::call::{Call, body_type, field_validation};
+use crate::call::{Call, RequestInfo, body_type, field_validation};
 use crate::kinds::typed;
 use crate::metadata;
 use crate::rejection::{BoxedRejection, Outcome};
@@ -32,7 +32,7 @@ pub(crate) fn body(call: &mut Call<'_>, types: &[(&str, &str)], kind: &str) -> O
         let wrong = body_type::check((group, default_version, kind), &given, &version);
         // The decoder of a custom resource's Scale fails before it can name the type.
         wrong.map_err(|rejection| {
-            if call.kind.custom.is_some() { BoxedRejection::bad_request(NO_SCALE) } else { rejection }
+            if call.info.kind.custom.is_some() { BoxedRejection::bad_request(NO_SCALE) } else { rejection }
         })?;
     }
     let prefix = format!("{kind} in version \"{default_version}\" cannot be handled as a {kind}: ");
@@ -41,29 +41,29 @@ pub(crate) fn body(call: &mut Call<'_>, types: &[(&str, &str)], kind: &str) -> O
     unknown.sort();
     field_validation::report(call, &prefix, &unknown)?;
     let namespace = metadata::text(&value, "namespace");
-    if !namespace.is_empty() && namespace != call.path.namespace {
+    if !namespace.is_empty() && namespace != call.info.path.namespace {
         return Err(BoxedRejection::other_namespace());
     }
     Ok(value)
 }
 
 /// Gives the object of a subresource its type and its namespace, which admission sees.
-pub(crate) fn complete(object: &mut Value, object_type: &Resource, call: &Call<'_>) {
+pub(crate) fn complete(object: &mut Value, object_type: &Resource, info: &RequestInfo<'_>) {
     object["kind"] = json!(object_type.kind);
     object["apiVersion"] = json!(object_type.api_version());
-    object["metadata"]["namespace"] = json!(call.path.namespace);
+    object["metadata"]["namespace"] = json!(info.path.namespace);
 }
 
 /// The body as an object.
 fn parsed(call: &mut Call<'_>, kind: &str) -> Outcome<Value> {
     let empty = Text::default();
-    let bytes = match &call.request.body {
+    let bytes = match &call.info.request.body {
         Body::Value(value) => return Ok((*value).clone()),
         Body::Bytes(bytes) => bytes,
         Body::Empty | Body::Delete(_) => &empty,
     };
-    let (value, repeated) = parse_as(bytes, &call.request.content_type, "v1", kind)?;
-    call.duplicates = repeated;
+    let (value, repeated) = parse_as(bytes, &call.info.request.content_type, "v1", kind)?;
+    call.body.duplicates = repeated;
     match value {
         Value::Object(_) => match body_type::wrong_type(&value) {
             Some(why) => Err(unrecognized(kind, &why, bytes)),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Call;
+use super::{Call, WrittenObject};
 use crate::kinds::Kind;
 use crate::kinds::typed::Empty;
 use crate::rejection::BoxedRejection;
@@ -40,10 +40,8 @@ pub(crate) enum Write {
 #[derive(Debug)]
 struct Found {
     warnings: Vec<String>,
-    new_name: Option<String>,
     empties: Vec<Empty>,
-    before: Option<Stored>,
-    is_encoded_anew: bool,
+    written: WrittenObject,
     fits_in_etcd: bool,
 }
 
@@ -57,20 +55,18 @@ impl Prepared {
     ) -> Self {
         let found = Found {
             warnings: std::mem::take(&mut call.warnings),
-            new_name: call.new_name.take(),
-            empties: std::mem::take(&mut call.empties),
-            before: call.before.take(),
-            is_encoded_anew: call.is_encoded_anew,
+            empties: std::mem::take(&mut call.body.empties),
+            written: std::mem::take(&mut call.written),
             fits_in_etcd,
         };
-        Self { revision, kind: Arc::clone(&call.kind), result, found }
+        Self { revision, kind: Arc::clone(&call.info.kind), result, found }
     }
 
     /// Gives a call what the stages of the copy found out, and returns how it ends.
     pub(crate) fn resume(self, call: &mut Call<'_>) -> Result<Write, BoxedRejection> {
-        let Found { warnings, new_name, empties, before, is_encoded_anew, fits_in_etcd } = self.found;
-        (call.warnings, call.new_name, call.empties, call.before) = (warnings, new_name, empties, before);
-        (call.is_encoded_anew, call.attempt.fits_in_etcd) = (is_encoded_anew, fits_in_etcd);
+        let Found { warnings, empties, written, fits_in_etcd } = self.found;
+        (call.warnings, call.body.empties, call.written) = (warnings, empties, written);
+        call.attempt.fits_in_etcd = fits_in_etcd;
         self.result
     }
 }

@@ -6,7 +6,7 @@
 //! * `killer.rs`: the end of a program at one of its writes
 //! * `incidents.rs`: what faults did to clients
 //!
-//! The faults as data: `crates/core/src/requests/faults/`. The calls of the server: `server/faults.rs`. Wrong clocks:
+//! The faults as data: `crates/core/src/requests/faults/`. The calls of the server: `server/mod.rs`. Wrong clocks:
 //! `request/clock_skew.rs`.
 
 mod clock_skew;

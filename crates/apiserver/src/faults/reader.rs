@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use windtunnel_core::requests::faults::RequestAttributes;
 
+use crate::call::RequestInfo;
 use crate::kinds::Kind;
-use crate::request::{Request, ResourcePath};
+use crate::request::Request;
 use crate::store::TableId;
 
 /// A client of the server: a user with a program.
@@ -50,29 +51,13 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// The client that sends a request for objects of a kind.
-    pub(crate) fn of(
-        request: &Request<'_>,
-        kind: &Arc<Kind>,
-        path: &ResourcePath<'_>,
-        verb: &'static str,
-    ) -> Self {
+    pub(crate) fn of(info: &RequestInfo<'_>, verb: &'static str) -> Self {
         Self {
-            client: Arc::new(Client::of(request)),
-            kind: Arc::clone(kind),
+            client: Arc::new(Client::of(info.request)),
+            kind: Arc::clone(&info.kind),
             verb,
-            namespace: path.namespace.clone().into_owned(),
-            name: path.name.clone().into_owned(),
-        }
-    }
-
-    /// A reader without a name.
-    pub(crate) fn unknown(kind: &Arc<Kind>) -> Self {
-        Self {
-            client: Arc::default(),
-            kind: Arc::clone(kind),
-            verb: "watch",
-            namespace: String::new(),
-            name: String::new(),
+            namespace: info.path.namespace.clone().into_owned(),
+            name: info.path.name.clone().into_owned(),
         }
     }
 

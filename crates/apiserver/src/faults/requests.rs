@@ -11,7 +11,7 @@ use windtunnel_core::requests::faults::{
 use windtunnel_core::{Resource, name_of};
 
 use super::{Faults, Incident};
-use crate::call::verb;
+use crate::call::RequestInfo;
 use crate::kinds::Kind;
 use crate::rejection::BoxedRejection;
 use crate::request::{Body, Request, ResourcePath, Via, body};
@@ -40,19 +40,14 @@ struct Selected<'a> {
 
 impl Faults {
     /// The fault of a request, if one matches it. Counts the match.
-    pub(crate) fn verdict(
-        &mut self,
-        request: &Request<'_>,
-        kind: &Kind,
-        path: &ResourcePath<'_>,
-        now: Time,
-    ) -> Option<Verdict> {
+    pub(crate) fn verdict(&mut self, info: &RequestInfo<'_>) -> Option<Verdict> {
         if self.active.is_empty() && self.random.is_none() {
             return None;
         }
+        let RequestInfo { kind, path, request, now, .. } = info;
         let name = name(request, kind, path);
         let attributes = RequestAttributes {
-            verb: verb(request, path),
+            verb: info.verb(),
             kind: &kind.resource.kind,
             name: &name,
             subresource: &path.subresource,
@@ -61,11 +56,11 @@ impl Faults {
             program: request.user.program(),
         };
         let selected = Selected { attributes, resource: &kind.resource, namespace: &path.namespace };
-        let verdict = self.injected(&selected, request.user.process(), now);
+        let verdict = self.injected(&selected, request.user.process(), *now);
         if verdict.is_some() || !kind.rules.stored || request.via != Via::Client {
             return verdict;
         }
-        self.random(&selected, || is_conditional(request, &kind.resource.kind), now)
+        self.random(&selected, || is_conditional(request, &kind.resource.kind), *now)
     }
 
     /// The injected fault of a request by this process. If several faults match it, the first one counts it.

@@ -118,10 +118,6 @@ impl Programs {
     pub(crate) fn any(&self) -> Option<&dyn Upstream> {
         self.0.as_deref()
     }
-
-    pub(crate) fn shared(&self) -> Option<Arc<dyn Upstream>> {
-        self.0.clone()
-    }
 }
 
 impl fmt::Debug for Programs {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::kinds::Kind;
 use crate::kinds::catalog::Catalog;
 use crate::reply::watch_stream::Watching;
@@ -25,13 +25,13 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     /// Counts a request with its status code.
-    pub(crate) fn count(&mut self, call: &Call<'_>, code: u16) {
-        let key = (call.kind.table, verb(call), code);
+    pub(crate) fn count(&mut self, info: &RequestInfo<'_>, code: u16) {
+        let key = (info.kind.table, verb(info), code);
         // The kind is cloned only for the first request of its key.
         if let Some((count, _)) = self.requests.get_mut(&key) {
             *count += 1;
         } else {
-            self.requests.insert(key, (1, Arc::clone(&call.kind)));
+            self.requests.insert(key, (1, Arc::clone(&info.kind)));
         }
     }
 
@@ -42,15 +42,15 @@ impl Metrics {
 }
 
 /// The verb in the metrics of a real server.
-fn verb(call: &Call<'_>) -> &'static str {
-    let named = !call.path.name.is_empty();
-    match call.request.method {
-        Method::Get if call.is_watch() => "WATCH",
+fn verb(info: &RequestInfo<'_>) -> &'static str {
+    let named = !info.path.name.is_empty();
+    match info.request.method {
+        Method::Get if info.is_watch() => "WATCH",
         Method::Get if named => "GET",
         Method::Get => "LIST",
         Method::Post => "POST",
         Method::Put => "PUT",
-        Method::Patch if call.request.content_type.starts_with("application/apply-patch") => "APPLY",
+        Method::Patch if info.request.content_type.starts_with("application/apply-patch") => "APPLY",
         Method::Patch => "PATCH",
         Method::Delete if named => "DELETE",
         Method::Delete => "DELETECOLLECTION",

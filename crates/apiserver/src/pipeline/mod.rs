@@ -3,7 +3,7 @@
 //! | stage | entry point | implementation |
 //! |---|---|---|
 //! | authenticate | before the pipeline: [`ApiServer::authenticate`] for HTTPS, the identity of an in-process client | `access/authenticate` |
-//! | impersonate, authorize | [`ApiServer::advance`], [`ApiServer::authorize`] | `access/` |
+//! | impersonate, authorize | [`ApiServer::advance`], [`ApiServer::check_access`] | `access/` |
 //! | route | [`ApiServer::route`]: a path of the server itself, or a kind | `paths/`, `kinds/catalog` |
 //! | inject faults | `Faults::verdict`, [`ApiServer::past`] | `faults/` |
 //! | match the route | [`routes::check`]: the methods and media types of a built-in kind | `pipeline/routes` |
@@ -27,17 +27,23 @@ use windtunnel_core::clock::Time;
 
 use super::discovery;
 use super::kinds::Kind;
+use super::kinds::objects::Objects;
 use super::rejection::{BoxedRejection, Outcome};
 use super::reply::{Reply, warnings};
 use super::request::{Method, Request, ResourcePath, Target};
 use super::server::ApiServer;
+use super::server::definitions::conversions;
 use crate::call::attempt::Attempt;
-use crate::call::{Call, verb};
+use crate::call::{Call, RequestInfo};
 use crate::faults::{Reader, Verdict};
 use crate::outbound::hooks::HookCall;
+use crate::paths::Served;
 use crate::profile::since;
 use crate::request::accept::{self, Media};
 use crate::request::options;
+use crate::server::{expiry, programs};
+use crate::verbs::list::Lister;
+use crate::verbs::read;
 
 /// How far a request came.
 #[derive(Debug)]
@@ -97,9 +103,26 @@ impl ApiServer {
         step
     }
 
+    /// Runs a request on a copy of the server up to the point at which it is stored. Returns the calls of webhooks that it
+    /// needs before.
+    pub(crate) fn prepare(
+        &mut self,
+        request: &Request<'_>,
+        now: Time,
+        attempt: &mut Attempt,
+    ) -> Vec<HookCall> {
+        attempt.set_ahead(true);
+        let step = self.advance(request, now, attempt);
+        attempt.set_ahead(false);
+        match step {
+            Step::Calls(calls) => calls,
+            Step::Done(_) => Vec::new(),
+        }
+    }
+
     /// Advances a request as its user, after impersonation.
     fn advance_as(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
-        self.expire(now);
+        expiry::expire(self, now);
         self.restore_own_namespaces(now);
         let step = self.advance_stages(request, now, attempt);
         attempt.begin();
@@ -112,10 +135,11 @@ impl ApiServer {
 
     /// Advances a request through its stages.
     fn advance_stages(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
-        if let Some(reply) = self.program(request, now) {
+        let Self { programs, access, catalog, store, .. } = self;
+        if let Some(reply) = programs::answer(programs, access, Objects { catalog, store }, request, now) {
             return Step::Done(reply);
         }
-        let mut access = self.authorize(request);
+        let mut access = self.check_access(request);
         if attempt.is_new() {
             self.access.usage.add(request, access.is_ok());
         }
@@ -123,22 +147,21 @@ impl ApiServer {
             Route::Answered(reply) => return Step::Done(reply),
             Route::Kind(kind, path) => (kind, path),
         };
+        let mut info = RequestInfo::new(kind, path, request, now);
         if access.is_ok() && attempt.is_new() {
-            match self.faults.verdict(request, &kind, path, now) {
+            match self.faults.verdict(&info) {
                 Some(Verdict::Refuse(rejection)) => access = Err(rejection),
                 Some(Verdict::AfterWrite(lost)) => attempt.lost = Some(lost),
                 Some(Verdict::Drop) => return Step::Done(Reply::dropped()),
                 None => {}
             }
         }
-        let past = self.past(request, &kind, path, now);
-        let reader = || Reader::of(request, &kind, path, verb(request, path));
-        let skew = self.faults.clock_skew(&kind.resource, reader);
+        info.past = self.past(&info);
+        info.skew = self.faults.clock_skew(&info.kind.resource, || Reader::of(&info, info.verb()));
         loop {
             // A request without access ends in the first iteration.
             let access = std::mem::replace(&mut access, Ok(()));
-            let mut call = Call::new(Arc::clone(&kind), path, request, now, attempt);
-            (call.past, call.skew) = (past, skew);
+            let call = Call::new(info.clone(), attempt);
             let reply = self.run(call, access);
             let calls = attempt.take_pending();
             if !calls.is_empty() {
@@ -150,11 +173,6 @@ impl ApiServer {
         }
     }
 
-    /// Whether the user may make the request.
-    fn authorize(&mut self, request: &Request<'_>) -> Outcome<()> {
-        self.check_access(request)
-    }
-
     /// Finds the destination of a request. Without access, a path of the server itself is answered with the rejection.
     fn route<'a>(&mut self, request: &'a Request<'a>, access: &mut Outcome<()>, now: Time) -> Route<'a> {
         let path = match &request.target {
@@ -163,7 +181,7 @@ impl ApiServer {
             }
             Target::Path(path) => {
                 let access = std::mem::replace(access, Ok(()));
-                let answer = access.and_then(|()| self.path(request, path, now));
+                let answer = access.and_then(|()| self.served().answer(request, path, now));
                 return Route::Answered(answer.unwrap_or_else(|rejection| Reply::rejection(&rejection)));
             }
             Target::Resource(path) => path,
@@ -183,6 +201,19 @@ impl ApiServer {
         }
     }
 
+    /// The parts of the server that its own paths show.
+    fn served(&mut self) -> Served<'_> {
+        Served {
+            paths: &self.paths,
+            documents: &mut self.documents,
+            catalog: &self.catalog,
+            store: &self.store,
+            profile: &self.profile,
+            access: &self.access,
+            definitions: (self.tables.definitions, self.definitions.epoch()),
+        }
+    }
+
     /// Whether a path is below a group and version of another server, and this one has no document for it.
     fn is_delegated_path(&self, request: &Request<'_>, path: &str) -> bool {
         let mut parts = path.trim_matches('/').splitn(4, '/');
@@ -194,27 +225,22 @@ impl ApiServer {
     }
 
     /// The revision whose state a read of the cache shows, if a fault shows the client the past.
-    fn past(
-        &mut self,
-        request: &Request<'_>,
-        kind: &Arc<Kind>,
-        path: &ResourcePath<'_>,
-        now: Time,
-    ) -> Option<u64> {
-        if request.method != Method::Get || !self.faults.change_views() || !kind.rules.stored {
+    fn past(&mut self, info: &RequestInfo<'_>) -> Option<u64> {
+        let request = info.request;
+        if request.method != Method::Get || !self.faults.change_views() || !info.kind.rules.stored {
             return None;
         }
         // A read without a version shows the latest state, whatever a cache has.
         let requested = options::version(request.query.get("resourceVersion")).ok().flatten()?;
-        let verb = if path.name.is_empty() { "list" } else { "get" };
-        let past = self.faults.past(&Reader::of(request, kind, path, verb), &self.store, now)?;
+        let verb = if info.path.name.is_empty() { "list" } else { "get" };
+        let past = self.faults.past(&Reader::of(info, verb), &self.store, info.now)?;
         Some(past.max(requested))
     }
 
     /// Runs a call from its start. No client sees the reply of a call that waits for a webhook.
     fn run(&mut self, mut call: Call<'_>, access: Outcome<()>) -> Reply {
         let reply = access
-            .and_then(|()| routes::check(&call, self.profile.minor))
+            .and_then(|()| routes::check(&call.info, self.profile.minor))
             .and_then(|()| self.negotiate(&mut call))
             .and_then(|()| self.dispatch(&mut call));
         if call.attempt.is_ahead() {
@@ -227,7 +253,7 @@ impl ApiServer {
         let mut reply = reply.unwrap_or_else(|rejection| Reply::rejection(&rejection));
         reply.warnings.append(&mut call.warnings);
         reply.warnings = warnings::sent(reply.warnings);
-        reply.media = call.media;
+        reply.media = call.form.media;
         reply.absent_times = self.profile.minor < since::ABSENT_TIMES_OMITTED;
         self.follow_up(&call, &reply);
         reply
@@ -235,17 +261,20 @@ impl ApiServer {
 
     /// Warns about deprecated versions, and reads options and media types.
     fn negotiate(&self, call: &mut Call<'_>) -> Outcome<()> {
-        if let Some(warning) = call.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone()) {
+        if let Some(warning) =
+            call.info.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone())
+        {
             call.warnings.push(warning);
         }
-        let deprecation = call.kind.deprecation.as_ref().filter(|(since, _)| *since <= self.profile.minor);
+        let deprecation =
+            call.info.kind.deprecation.as_ref().filter(|(since, _)| *since <= self.profile.minor);
         if let Some((_, text)) = deprecation {
             let text = text.clone();
             call.warnings.push(text);
         }
-        if routes::is_connection(call) {
+        if routes::is_connection(&call.info) {
             // The answer is not of the server. A dry run is impossible, whatever its value is.
-            let is_dry_run = call.request.query.is_given("dryRun");
+            let is_dry_run = call.info.request.query.is_given("dryRun");
             return if is_dry_run {
                 Err(BoxedRejection::bad_request("dryRun is not supported"))
             } else {
@@ -274,19 +303,19 @@ impl ApiServer {
         if let Some(reply) = self.subresource(call)? {
             return Ok(reply);
         }
-        self.check_storage(call)?;
-        if !call.kind.rules.verbs.contains(&call.verb()) {
+        self.definitions.check_storage(&call.info, &self.profile)?;
+        if !call.info.kind.rules.verbs.contains(&call.info.verb()) {
             return Err(BoxedRejection::method_not_allowed());
         }
-        let named = !call.path.name.is_empty();
-        match (call.request.method, named) {
-            (Method::Post, false) if !call.kind.rules.stored && call.has_matching_scope() => {
+        let named = !call.info.path.name.is_empty();
+        match (call.info.request.method, named) {
+            (Method::Post, false) if !call.info.kind.rules.stored && call.info.has_matching_scope() => {
                 self.review(call)
             }
-            _ if !call.kind.rules.stored => Err(BoxedRejection::method_not_allowed()),
-            (Method::Get, _) if call.is_watch() => self.watch(call),
-            (Method::Get, true) => self.get(call),
-            (Method::Get, false) => self.list(call),
+            _ if !call.info.kind.rules.stored => Err(BoxedRejection::method_not_allowed()),
+            (Method::Get, _) if call.info.is_watch() => self.watch(call),
+            (Method::Get, true) => read::get(&self.store, &call.info),
+            (Method::Get, false) => Lister::of(self).list(&call.info),
             (Method::Post, _) => self.create(call),
             (Method::Put, true) => self.update(call),
             (Method::Patch, true) => self.patch(call),
@@ -301,31 +330,31 @@ impl ApiServer {
     /// Shows a reply in the view that the client asked for, with objects converted to the requested version.
     fn present(&mut self, call: &mut Call<'_>, reply: Outcome<Reply>) -> Outcome<Reply> {
         let reply = reply.and_then(|reply| {
-            let view = call.view.with_options(&call.request.query)?;
-            let reply = match call.skew {
+            let view = call.form.view.with_options(&call.info.request.query)?;
+            let reply = match call.info.skew {
                 Some(skew) => reply.skewed(skew),
                 None => reply,
             };
-            view.apply(reply, &call.kind, call.now)
+            view.apply(reply, &call.info.kind, call.info.now)
         });
         // A failed conversion cannot follow a write: the verb runs all conversions that it needs before it stores.
-        match self.run_wanted_conversions(call) {
+        match conversions::run_wanted(call, self.stored_objects()) {
             Ok(()) => reply,
-            Err(rejection) => Err(self.conversion_error(call, rejection)),
+            Err(rejection) => Err(conversions::error(&call.info, &self.profile, rejection)),
         }
     }
 
     /// Counts a request. After a write, logs it and charges quotas.
     fn follow_up(&mut self, call: &Call<'_>, reply: &Reply) {
-        self.paths.metrics().count(call, reply.code);
-        if matches!(call.request.method, Method::Get) {
-            self.reads.add(call, reply);
+        self.paths.metrics().count(&call.info, reply.code);
+        if matches!(call.info.request.method, Method::Get) {
+            self.reads.add(&call.info, reply);
             return;
         }
-        if call.dry_run {
+        if call.options.dry_run {
             return;
         }
         self.log.add(call, reply);
-        self.update_quota_statuses(call);
+        self.admission.update_quota_statuses(&self.catalog, &mut self.store, call);
     }
 }

@@ -3,7 +3,7 @@
 //! The router rejects a request before its endpoint sees it, in this order: unknown path, method, patch type, accepted media
 //! types. Custom resources have no router.
 
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::accept::{self, DOCUMENTS, LISTS};
 use crate::request::{JSON_PATCH, MERGE_PATCH, Method, STRATEGIC_PATCH};
@@ -20,33 +20,33 @@ const CONNECTIONS: [&str; 1] = ["*/*"];
 ///
 /// # Errors
 /// 404, 405, 415 or 406.
-pub(super) fn check(call: &Call<'_>, minor: u32) -> Outcome<()> {
-    if call.kind.custom.is_some() {
+pub(super) fn check(info: &RequestInfo<'_>, minor: u32) -> Outcome<()> {
+    if info.kind.custom.is_some() {
         return Ok(());
     }
-    let methods = methods(call, minor);
+    let methods = methods(info, minor);
     if methods.is_empty() {
         return Err(BoxedRejection::unknown_resource());
     }
-    if !methods.contains(&call.request.method) {
+    if !methods.contains(&info.request.method) {
         return Err(BoxedRejection::method_not_allowed());
     }
-    let is_patch_of_object = call.request.method == Method::Patch && !is_connection(call);
-    if is_patch_of_object && !is_patch(&call.request.content_type) {
+    let is_patch_of_object = info.request.method == Method::Patch && !is_connection(info);
+    if is_patch_of_object && !is_patch(&info.request.content_type) {
         return Err(BoxedRejection::patch_type());
     }
-    accept::check_routed(&call.request.accept, produced(call))
+    accept::check_routed(&info.request.accept, produced(info))
 }
 
 /// The methods of the path of a call; empty if there is no such path.
-fn methods(call: &Call<'_>, minor: u32) -> Vec<Method> {
-    let (path, rules) = (call.path, &call.kind.rules);
+fn methods(info: &RequestInfo<'_>, minor: u32) -> Vec<Method> {
+    let (path, rules) = (info.path, &info.kind.rules);
     let of_kind = |verbs: &[&str]| {
         let served = verbs.iter().filter(|verb| rules.verbs.contains(verb));
         served.filter_map(|verb| method(verb)).collect()
     };
     let is_across_namespaces =
-        call.kind.resource.namespaced && path.namespace.is_empty() && !path.has_empty_namespace;
+        info.kind.resource.namespaced && path.namespace.is_empty() && !path.has_empty_namespace;
     match (path.watch, &*path.name, &*path.subresource) {
         (true, _, "") => of_kind(&["watch"]),
         (true, ..) => Vec::new(),
@@ -54,14 +54,14 @@ fn methods(call: &Call<'_>, minor: u32) -> Vec<Method> {
         (false, "", _) => of_kind(&["list", "create", "deletecollection"]),
         (false, _, "") => of_kind(&["get", "update", "patch", "delete"]),
         (false, _, "status") if rules.status => vec![Method::Get, Method::Put, Method::Patch],
-        (false, _, name) => of_subresource(call, name, minor),
+        (false, _, name) => of_subresource(info, name, minor),
     }
 }
 
 /// The methods of a subresource. Only a proxy has paths below its own.
-fn of_subresource(call: &Call<'_>, path: &str, minor: u32) -> Vec<Method> {
+fn of_subresource(info: &RequestInfo<'_>, path: &str, minor: u32) -> Vec<Method> {
     let (name, is_below) = path.split_once('/').map_or((path, false), |(name, _)| (name, true));
-    let mut served = call.kind.subresources.iter().filter(|known| known.since <= minor);
+    let mut served = info.kind.subresources.iter().filter(|known| known.since <= minor);
     let found = served.find(|known| known.name == name && (!is_below || name == "proxy"));
     let Some(found) = found else { return Vec::new() };
     let methods = found.verbs.iter().filter_map(|verb| method(verb));
@@ -90,16 +90,16 @@ fn is_patch(header: &str) -> bool {
 }
 
 /// Whether a call connects to a container or a program.
-pub(super) fn is_connection(call: &Call<'_>) -> bool {
-    let subresource = call.path.subresource.split('/').next().unwrap_or_default();
-    call.kind.custom.is_none() && matches!(subresource, "attach" | "exec" | "portforward" | "proxy")
+pub(super) fn is_connection(info: &RequestInfo<'_>) -> bool {
+    let subresource = info.path.subresource.split('/').next().unwrap_or_default();
+    info.kind.custom.is_none() && matches!(subresource, "attach" | "exec" | "portforward" | "proxy")
 }
 
 /// The media types of the route of a call.
-fn produced(call: &Call<'_>) -> &'static [&'static str] {
-    let is_list = call.request.method == Method::Get && (call.path.name.is_empty() || call.path.watch);
-    match &*call.path.subresource {
-        _ if is_connection(call) => &CONNECTIONS,
+fn produced(info: &RequestInfo<'_>) -> &'static [&'static str] {
+    let is_list = info.request.method == Method::Get && (info.path.name.is_empty() || info.path.watch);
+    match &*info.path.subresource {
+        _ if is_connection(info) => &CONNECTIONS,
         "log" => &LOGS,
         _ if is_list => &LISTS,
         _ => &DOCUMENTS,

@@ -7,6 +7,7 @@ pub(crate) mod lazy_object;
 pub(crate) mod table;
 pub(crate) mod view;
 pub(crate) mod warnings;
+pub(crate) mod watch_lines;
 pub(crate) mod watch_stream;
 
 use std::borrow::Cow;

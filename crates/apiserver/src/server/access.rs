@@ -8,8 +8,9 @@ use windtunnel_core::clock::Time;
 use crate::access::tokens::token_request::{self, TOKEN_REQUEST};
 use crate::access::{RequestCount, UserAccess};
 use crate::apply::{Managers, Tracker};
-use crate::call::{Call, decode, part};
+use crate::call::{Call, RequestInfo, decode, part};
 use crate::kinds::objects::Objects;
+use crate::kinds::typed::Source;
 use crate::metadata;
 use crate::rejection::Outcome;
 use crate::reply::{Reply, ReplyBody};
@@ -84,37 +85,17 @@ impl ApiServer {
         self.check_access(&Request { user: &user, impersonate: None, ..request.clone() })
     }
 
-    /// Checks an update that creates a missing object: the user needs the verb `create` as well.
-    pub(crate) fn check_create_on_update(&mut self, call: &Call<'_>) -> Outcome<()> {
-        let objects = Objects { catalog: &self.catalog, store: &self.store };
-        self.access.check_create_on_update(objects, call, self.profile.minor)
-    }
-
-    /// Checks a role or a binding that is created, or that replaces `old`.
-    ///
-    /// # Errors
-    /// 403 if it grants permissions that the user does not have, 404 if the bound role does not exist.
-    pub(crate) fn check_escalation(
-        &mut self,
-        call: &Call<'_>,
-        object: &Value,
-        old: Option<&Value>,
-    ) -> Outcome<()> {
-        let objects = Objects { catalog: &self.catalog, store: &self.store };
-        self.access.check_escalation(objects, call, object, old)
-    }
-
     /// Answers an access review.
     pub(crate) fn review(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let body = decode::body(call)?;
-        let mut review = decode::object(call, body, &self.profile)?;
+        let mut review = decode::object(call, body, Source::Json, &self.profile)?;
         self.admit_posted(call, None, &mut review, |_, _, _| Ok(()))?;
         let objects = Objects { catalog: &self.catalog, store: &self.store };
-        let mut reply = self.access.review(objects, call, review, &self.profile)?;
-        if !OWNERLESS.contains(&&*call.kind.resource.plural) {
+        let mut reply = self.access.review(objects, &call.info, review, &self.profile)?;
+        if !OWNERLESS.contains(&&*call.info.kind.resource.plural) {
             let mut given = reply.json().unwrap_or_default();
             given.as_object_mut().map(|given| given.remove("status"));
-            self.show_owners(&self.tracker(call), &given, &mut reply);
+            self.show_owners(&self.tracker(&call.info), &given, &mut reply);
         }
         Ok(reply)
     }
@@ -134,15 +115,15 @@ impl ApiServer {
     /// Answers a request for a token.
     pub(crate) fn request_token(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let mut request = token_request::read(call)?;
-        part::complete(&mut request, &TOKEN_REQUEST, call);
-        let complete = |server: &Self, call: &Call<'_>, request: &mut Value| {
+        part::complete(&mut request, &TOKEN_REQUEST, &call.info);
+        let complete = |server: &Self, info: &RequestInfo<'_>, request: &mut Value| {
             let objects = Objects { catalog: &server.catalog, store: &server.store };
-            token_request::complete(objects, call, request, &server.profile)
+            token_request::complete(objects, info, request, &server.profile)
         };
         let account = self.admit_posted(call, Some(&TOKEN_REQUEST), &mut request, complete)?;
         let objects = Objects { catalog: &self.catalog, store: &self.store };
-        let (request, answer) = self.access.request_token(objects, call, request, &account)?;
-        Ok(Reply::object(201, self.with_owners_of(call, TOKEN_REQUEST, &request, answer)))
+        let (request, answer) = self.access.request_token(objects, &call.info, request, &account)?;
+        Ok(Reply::object(201, self.with_owners_of(&call.info, TOKEN_REQUEST, &request, answer)))
     }
 
     /// Counts the requests of each user from now on.

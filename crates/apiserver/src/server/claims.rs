@@ -7,50 +7,58 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use windtunnel_core::Identity;
 
-use crate::access::Attributes;
-use crate::call::Call;
+use crate::access::{Access, Attributes};
+use crate::call::RequestInfo;
 use crate::field::FieldError;
 use crate::kinds::objects::Objects;
 use crate::profile::since;
-use crate::server::ApiServer;
 
 /// The attribute of a service account that says on which node its pod runs.
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 
-impl ApiServer {
-    /// The errors about parts of a claim's status that the user may not change.
-    pub(crate) fn check_claim_permissions(
-        &mut self,
-        call: &Call<'_>,
-        object: &Value,
-        old: &Value,
-    ) -> Vec<FieldError> {
-        let is_claim = call.kind.is_resource("resource.k8s.io", "resourceclaims");
-        let (minor, part) = (self.profile.minor, &*call.path.subresource);
-        if !is_claim || part != "status" || minor < since::CLAIM_STATUS_PERMISSIONS {
-            return Vec::new();
-        }
-        let (new, old) = (&object["status"], &old["status"]);
-        let mut errors = Vec::new();
-        if ["allocation", "reservedFor"].iter().any(|field| new[*field] != old[*field]) {
-            errors.extend(self.check_binding(call));
-        }
-        if !new["allocation"].is_null() {
-            for driver in changed_drivers(new, old) {
-                errors.extend(self.check_driver(call, driver, node_of(&new["allocation"])));
-            }
-        }
-        errors
-    }
+/// The permissions of the user of a write.
+struct Permissions<'a> {
+    access: &'a mut Access,
+    objects: Objects<'a>,
+    info: &'a RequestInfo<'a>,
+}
 
-    fn check_binding(&mut self, call: &Call<'_>) -> Option<FieldError> {
+/// The errors about parts of a claim's status that the user may not change.
+pub(crate) fn check_permissions(
+    access: &mut Access,
+    objects: Objects<'_>,
+    minor: u32,
+    info: &RequestInfo<'_>,
+    object: &Value,
+    old: &Value,
+) -> Vec<FieldError> {
+    let is_claim = info.kind.is_resource("resource.k8s.io", "resourceclaims");
+    if !is_claim || info.path.subresource != "status" || minor < since::CLAIM_STATUS_PERMISSIONS {
+        return Vec::new();
+    }
+    let mut permissions = Permissions { access, objects, info };
+    let (new, old) = (&object["status"], &old["status"]);
+    let mut errors = Vec::new();
+    if ["allocation", "reservedFor"].iter().any(|field| new[*field] != old[*field]) {
+        errors.extend(permissions.check_binding());
+    }
+    if !new["allocation"].is_null() {
+        for driver in changed_drivers(new, old) {
+            errors.extend(permissions.check_driver(driver, node_of(&new["allocation"])));
+        }
+    }
+    errors
+}
+
+impl Permissions<'_> {
+    fn check_binding(&mut self) -> Option<FieldError> {
         let asked = Attributes {
             subresource: "binding".into(),
             namespace: Cow::default(),
             name: Cow::default(),
-            ..Attributes::from_request(call.request)
+            ..Attributes::from_request(self.info.request)
         };
-        let why = self.rejection(call, &asked)?;
+        let why = self.rejection(&asked)?;
         let verb = &asked.verb;
         Some(FieldError::forbidden(
             "status.allocation",
@@ -62,9 +70,9 @@ impl ApiServer {
     }
 
     /// Checks the permission for the reports of a driver, which may be for those on the user's own node only.
-    fn check_driver(&mut self, call: &Call<'_>, driver: &str, node: Option<&str>) -> Option<FieldError> {
-        let asked = Attributes::from_request(call.request);
-        let own_node = node.is_some_and(|node| runs_on(call.request.user, node));
+    fn check_driver(&mut self, driver: &str, node: Option<&str>) -> Option<FieldError> {
+        let asked = Attributes::from_request(self.info.request);
+        let own_node = node.is_some_and(|node| runs_on(self.info.request.user, node));
         let scopes: &[&str] =
             if own_node { &["associated-node", "arbitrary-node"] } else { &["arbitrary-node"] };
         let verbs: Vec<String> = scopes.iter().map(|scope| format!("{scope}:{}", asked.verb)).collect();
@@ -76,7 +84,7 @@ impl ApiServer {
                 name: driver.into(),
                 ..asked.clone()
             };
-            rejections.push(self.rejection(call, &asked)?);
+            rejections.push(self.rejection(&asked)?);
         }
         let why = rejections.first()?;
         Some(FieldError::forbidden(
@@ -89,9 +97,8 @@ impl ApiServer {
     }
 
     /// The message of the authorizers if they do not allow something.
-    fn rejection(&mut self, call: &Call<'_>, asked: &Attributes<'_>) -> Option<String> {
-        let Self { access, catalog, store, .. } = self;
-        let answer = access.check_attributes(Objects { catalog, store }, call.request.user, asked);
+    fn rejection(&mut self, asked: &Attributes<'_>) -> Option<String> {
+        let answer = self.access.check_attributes(self.objects, self.info.request.user, asked);
         answer.err().map(|rejection| rejection.message.clone())
     }
 }

@@ -3,6 +3,9 @@
 //! [`DERIVED`] lists all of it, in the order in which it follows a change. [`ApiServer::follow`] is the only way in after a
 //! write or a removal, [`ApiServer::follow_load`] and [`ApiServer::follow_undo`] after objects changed in another way.
 //!
+//! A storage that is opened ([`ApiServer::restore`]) or that rejects writes ([`ApiServer::rewind`]) changes objects in such a
+//! way.
+//!
 //! Indexes that are cheaper to update when they are read follow the history of the store instead, and only need to know of an
 //! undone write: the permissions of users and the allocated addresses of Services.
 
@@ -17,7 +20,12 @@ use crate::server::change::{Change, Derived, Reload};
 use crate::server::control_plane::{FlowSchemaConditions, OwnNamespaces, ServiceAddresses};
 use crate::server::definitions::lifecycle::ServedDefinitions;
 use crate::server::expiry::EventExpiry;
+use crate::storage::Saved;
 use crate::store::TableId;
+
+/// Number by which the revision jumps at a restart. Revisions that clients may have seen without being stored
+/// are not used again.
+const GAP: u64 = 10_000;
 
 /// All derived state.
 const DERIVED: [&dyn Derived; 8] = [
@@ -60,6 +68,30 @@ impl ApiServer {
                 self.reload(&Reload { kind: &kind, keys: &keys, is_undo: true, now });
             }
         }
+    }
+
+    /// Restores the content of a storage, before anything else is written.
+    pub(crate) fn restore(&mut self, saved: Saved, now: Time) {
+        for (key, object) in saved.objects {
+            let table = match self.catalog.versions(&key.group, &key.plural).first() {
+                Some(kind) => kind.table,
+                None => self.custom_table(&key.group, &key.plural),
+            };
+            self.store.restore(table, &key, &object);
+        }
+        if saved.revision > 0 {
+            self.store.advance_to(saved.revision.saturating_add(GAP));
+        }
+        self.follow_load(now);
+        // No client has seen these changes.
+        self.store.compact();
+    }
+
+    /// Reverts the writes that are not durable, and everything that the server derived from them, because the storage rejects
+    /// writes.
+    pub(crate) fn rewind(&mut self, why: &str, now: Time) {
+        let reverted = self.store.rewind(why);
+        self.follow_undo(&reverted, now);
     }
 
     fn reload(&mut self, reload: &Reload<'_>) {

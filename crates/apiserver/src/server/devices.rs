@@ -2,45 +2,44 @@
 
 use serde_json::Value;
 
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::field::FieldError;
-use crate::server::ApiServer;
+use crate::store::{Store, TableId};
 
 /// The label of namespaces whose claims may have access as an administrator.
 const LABEL: &str = "resource.kubernetes.io/admin-access";
 const GROUP: &str = "resource.k8s.io";
 const RESULTS: &str = "/status/allocation/devices/results";
 
-impl ApiServer {
-    /// The error about access in a new claim or template, or in the first allocation of a claim, that the namespace does
-    /// not allow.
-    pub(crate) fn check_admin_access(
-        &self,
-        call: &Call<'_>,
-        object: &Value,
-        old: Option<&Value>,
-    ) -> Vec<FieldError> {
-        let Some(at) = asked(call, object, old) else { return Vec::new() };
-        let namespace = self.store.get(self.tables.namespaces, "", &call.path.namespace);
-        if namespace.is_some_and(|found| found.served()["metadata"]["labels"][LABEL] == "true") {
-            return Vec::new();
-        }
-        let why =
-            format!("admin access to devices requires the `{LABEL}: true` label on the containing namespace");
-        vec![FieldError::forbidden(at, why)]
+/// The error about access in a new claim or template, or in the first allocation of a claim, that the namespace does
+/// not allow. `namespaces` is the table of namespaces.
+pub(crate) fn check_admin_access(
+    store: &Store,
+    namespaces: TableId,
+    info: &RequestInfo<'_>,
+    object: &Value,
+    old: Option<&Value>,
+) -> Vec<FieldError> {
+    let Some(at) = asked(info, object, old) else { return Vec::new() };
+    let namespace = store.get(namespaces, "", &info.path.namespace);
+    if namespace.is_some_and(|found| found.served()["metadata"]["labels"][LABEL] == "true") {
+        return Vec::new();
     }
+    let why =
+        format!("admin access to devices requires the `{LABEL}: true` label on the containing namespace");
+    vec![FieldError::forbidden(at, why)]
 }
 
 /// The path of the first access that a write asks for.
-fn asked(call: &Call<'_>, object: &Value, old: Option<&Value>) -> Option<String> {
-    let (pointer, owner, path) = match (old, &*call.path.subresource) {
-        (None, _) if call.kind.is_resource(GROUP, "resourceclaims") => {
+fn asked(info: &RequestInfo<'_>, object: &Value, old: Option<&Value>) -> Option<String> {
+    let (pointer, owner, path) = match (old, &*info.path.subresource) {
+        (None, _) if info.kind.is_resource(GROUP, "resourceclaims") => {
             ("/spec/devices/requests", "/exactly", "spec.devices.requests")
         }
-        (None, _) if call.kind.is_resource(GROUP, "resourceclaimtemplates") => {
+        (None, _) if info.kind.is_resource(GROUP, "resourceclaimtemplates") => {
             ("/spec/spec/devices/requests", "/exactly", "spec.devices.requests")
         }
-        (Some(old), "status") if call.kind.is_resource(GROUP, "resourceclaims") => {
+        (Some(old), "status") if info.kind.is_resource(GROUP, "resourceclaims") => {
             if first(old, RESULTS, "").is_some() {
                 return None;
             }

@@ -9,6 +9,7 @@ use windtunnel_core::{ByKey, Key};
 
 use crate::server::ApiServer;
 use crate::server::change::{Change, Derived, Reload};
+use crate::store::{Store, TableId};
 
 /// The time to live of Events, and when each Event expires.
 #[derive(Debug, Clone)]
@@ -40,33 +41,32 @@ impl Expiry {
         }
     }
 
-    /// The next expired Event.
-    fn next(&self, now: Time) -> Option<Key> {
-        self.due.first().filter(|(at, _)| *at <= now).map(|(_, key)| key.clone())
+    /// Takes the next expired Event.
+    fn take(&mut self, now: Time) -> Option<Key> {
+        let key = self.due.first().filter(|(at, _)| *at <= now).map(|(_, key)| key.clone())?;
+        self.remove(&key);
+        Some(key)
+    }
+
+    /// Restarts the time to live of a written Event, or removes the expiry of a deleted one. `events` is the table of Events.
+    fn follow(&mut self, store: &Store, events: TableId, key: &Key, now: Time) {
+        let key = EVENTS.key(&key.namespace, &key.name);
+        if store.get(events, &key.namespace, &key.name).is_some() {
+            self.renew(&key, now);
+        } else {
+            self.remove(&key);
+        }
     }
 }
 
-impl ApiServer {
-    /// Removes expired Events. While the storage rejects writes they stay, so that reads succeed.
-    pub(crate) fn expire(&mut self, now: Time) {
-        if self.store.stalled().is_some() {
-            return;
-        }
-        while let Some(key) = self.expiry.next(now) {
-            self.expiry.remove(&key);
-            if let Some(kind) = self.catalog.find(&EVENTS.group, &EVENTS.version, &EVENTS.plural).cloned() {
-                self.remove_object(&kind, &key, now);
-            }
-        }
+/// Removes expired Events. While the storage rejects writes they stay, so that reads succeed.
+pub(crate) fn expire(server: &mut ApiServer, now: Time) {
+    if server.store.stalled().is_some() {
+        return;
     }
-
-    /// Restarts the time to live of a written Event, or removes the expiry of a deleted one.
-    fn event_written(&mut self, key: &Key, now: Time) {
-        let key = EVENTS.key(&key.namespace, &key.name);
-        if self.store.get(self.tables.events, &key.namespace, &key.name).is_some() {
-            self.expiry.renew(&key, now);
-        } else {
-            self.expiry.remove(&key);
+    while let Some(key) = server.expiry.take(now) {
+        if let Some(kind) = server.catalog.find(&EVENTS.group, &EVENTS.version, &EVENTS.plural).cloned() {
+            server.remove_object(&kind, &key, now);
         }
     }
 }
@@ -77,13 +77,15 @@ pub(super) struct EventExpiry;
 impl Derived for EventExpiry {
     fn follow(&self, server: &mut ApiServer, change: &Change<'_>) {
         if change.kind.table == server.tables.events {
-            server.event_written(change.key, change.now);
+            server.expiry.follow(&server.store, change.kind.table, change.key, change.now);
         }
     }
 
     fn follow_reload(&self, server: &mut ApiServer, reload: &Reload<'_>) {
         if reload.kind.table == server.tables.events {
-            reload.keys.iter().for_each(|key| server.event_written(key, reload.now));
+            for key in reload.keys {
+                server.expiry.follow(&server.store, reload.kind.table, key, reload.now);
+            }
         }
     }
 }
@@ -119,7 +121,7 @@ mod tests {
         create(&mut server, "b", at(0));
         let patch = Write::merge_patch(&EVENTS, "default", "b", json!({"count": 2}));
         server.write(&patch, &Identity::admin(), at(30)).unwrap();
-        server.expire(at(59));
+        expire(&mut server, at(59));
         assert_eq!(names(&server), ["a", "b"]);
         let before = server.revision();
         // The next request removes it.
@@ -130,9 +132,9 @@ mod tests {
         let delete = Write::delete(&EVENTS, "default", "c");
         server.write(&delete, &Identity::admin(), at(61)).unwrap();
         create(&mut server, "c", at(89));
-        server.expire(at(148));
+        expire(&mut server, at(148));
         assert_eq!(names(&server), ["c"]);
-        server.expire(at(149));
+        expire(&mut server, at(149));
         assert!(names(&server).is_empty());
     }
 }

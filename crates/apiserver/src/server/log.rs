@@ -5,10 +5,9 @@ use std::collections::VecDeque;
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Key, Object};
 
-use crate::call::Call;
+use crate::call::{Call, RequestInfo};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{Method, Via};
-use crate::server::ApiServer;
 use crate::store::Stored;
 
 /// The outcome of a write request.
@@ -65,14 +64,14 @@ impl WriteLog {
     }
 
     pub(crate) fn add(&mut self, call: &Call<'_>, reply: &Reply) {
-        if self.limit == 0 || self.only.is_some_and(|only| only != call.request.via) {
+        if self.limit == 0 || self.only.is_some_and(|only| only != call.info.request.via) {
             return;
         }
-        if matches!(call.request.method, Method::Get | Method::Options | Method::Other) {
+        if matches!(call.info.request.method, Method::Get | Method::Options | Method::Other) {
             return;
         }
-        let mut key = call.key();
-        if let Some(name) = &call.new_name {
+        let mut key = call.info.key();
+        if let Some(name) = &call.written.new_name {
             name.clone_into(&mut key.name);
         }
         let message = match &reply.body {
@@ -85,19 +84,19 @@ impl WriteLog {
             self.outcomes.pop_front();
         }
         self.outcomes.push_back(WriteOutcome {
-            at: call.now,
-            user: call.request.user.user.clone(),
-            program: call.request.user.program().to_owned(),
-            process: call.request.user.process().to_owned(),
-            via: call.request.via,
-            verb: call.verb(),
-            kind: call.kind.resource.kind.to_string(),
+            at: call.info.now,
+            user: call.info.request.user.user.clone(),
+            program: call.info.request.user.program().to_owned(),
+            process: call.info.request.user.process().to_owned(),
+            via: call.info.request.via,
+            verb: call.info.verb(),
+            kind: call.info.kind.resource.kind.to_string(),
             key,
-            subresource: call.path.subresource.to_string(),
+            subresource: call.info.path.subresource.to_string(),
             code: reply.code,
             message: message.to_owned(),
-            before: object(&call.before),
-            after: if reply.is_refusal() { None } else { object(&call.after) },
+            before: object(&call.written.before),
+            after: if reply.is_refusal() { None } else { object(&call.written.after) },
         });
     }
 }
@@ -133,51 +132,34 @@ pub(crate) struct ReadLog {
 }
 
 impl ReadLog {
-    pub(crate) fn add(&mut self, call: &Call<'_>, reply: &Reply) {
-        if self.limit == 0 || call.request.via != Via::Client {
+    /// Keeps the last `limit` reads from now on.
+    pub(super) fn keep(&mut self, limit: usize) {
+        self.limit = limit;
+        self.reads.truncate(limit);
+    }
+
+    /// The reads since the last call.
+    pub(super) fn take(&mut self) -> Vec<ClientRead> {
+        self.reads.drain(..).collect()
+    }
+
+    pub(crate) fn add(&mut self, info: &RequestInfo<'_>, reply: &Reply) {
+        if self.limit == 0 || info.request.via != Via::Client {
             return;
         }
         if self.reads.len() >= self.limit {
             self.reads.pop_front();
         }
         self.reads.push_back(ClientRead {
-            at: call.now,
-            user: call.request.user.user.clone(),
-            program: call.request.user.program().to_owned(),
-            agent: call.request.user_agent.to_string(),
-            verb: call.verb(),
-            kind: call.kind.resource.kind.to_string(),
-            name: call.path.name.to_string(),
-            subresource: call.path.subresource.to_string(),
+            at: info.now,
+            user: info.request.user.user.clone(),
+            program: info.request.user.program().to_owned(),
+            agent: info.request.user_agent.to_string(),
+            verb: info.verb(),
+            kind: info.kind.resource.kind.to_string(),
+            name: info.path.name.to_string(),
+            subresource: info.path.subresource.to_string(),
             code: reply.code,
         });
-    }
-}
-
-impl ApiServer {
-    /// Keeps the last `limit` reads of HTTP clients for [`ApiServer::take_reads`]; 0 keeps none.
-    pub fn keep_client_reads(&mut self, limit: usize) {
-        self.reads.limit = limit;
-        self.reads.reads.truncate(limit);
-    }
-
-    /// The reads of HTTP clients since the last call, including rejected ones, oldest first.
-    pub fn take_reads(&mut self) -> Vec<ClientRead> {
-        self.reads.reads.drain(..).collect()
-    }
-
-    /// Keeps the last `limit` outcomes of writes for [`ApiServer::take_log`]; 0 keeps none.
-    pub fn keep_log(&mut self, limit: usize) {
-        self.log.configure(limit, None);
-    }
-
-    /// Keeps the last `limit` outcomes of writes by HTTP clients. Direct calls are not logged, which saves time.
-    pub fn keep_client_log(&mut self, limit: usize) {
-        self.log.configure(limit, Some(Via::Client));
-    }
-
-    /// The outcomes of writes since the last call, including rejected ones, oldest first.
-    pub fn take_log(&mut self) -> Vec<WriteOutcome> {
-        self.log.take()
     }
 }

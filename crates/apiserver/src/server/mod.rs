@@ -1,53 +1,50 @@
 //! The server's state, and its direct calls.
 //!
 //! `derived.rs` lists what follows the change of a stored object, `definitions/` what follows a
-//! CustomResourceDefinition, `control_plane/` the objects that the server creates itself. `access.rs`, `faults.rs` and
-//! `programs.rs` are the calls of other modules.
+//! CustomResourceDefinition, `control_plane/` the objects that the server creates itself. `access.rs` and `programs.rs` are the
+//! calls of other modules.
 
 mod access;
-mod admission;
 pub(crate) mod builder;
 pub(crate) mod change;
-mod claims;
+pub(crate) mod claims;
 pub(crate) mod control_plane;
 pub(crate) mod definitions;
 mod derived;
-mod devices;
+pub(crate) mod devices;
 pub(crate) mod draws;
 pub(crate) mod expiry;
-mod faults;
 pub(crate) mod log;
-mod paths;
-mod programs;
-mod restore;
-mod rewind;
+pub(crate) mod programs;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde_json::Value;
 use windtunnel_core::clock::Time;
+use windtunnel_core::requests::faults::{RandomFaults, RequestFault, RequestFilter};
 use windtunnel_core::{Identity, Object, Rejection, Resource, Write};
 
 use super::access::Access;
 use super::admission::Admission;
-use super::faults::Faults;
+use super::faults::{Faults, Incident, Killer};
 use super::kinds::catalog::Catalog;
 use super::kinds::objects::Objects;
 use super::kinds::strategy::allocations::Allocations;
 use super::kinds::strategy::service::ServiceNetwork;
 use super::paths::Paths;
 use super::profile::{Profile, Rollout};
-use super::request::Request;
+use super::request::{Request, Via};
 use super::store::{Entry, Event, Store, TableId};
-use crate::outbound::endpoint::with_service_endpoint;
-use crate::outbound::hooks::{Caller, HookCall};
+use crate::admission::policy::typing;
+use crate::outbound::hooks::Caller;
 use crate::outbound::upstream::{Programs, Upstream};
 use crate::reply::documents::Documents;
 use crate::server::builder::Builder;
 use crate::server::definitions::delays::{DefinitionPace, Definitions};
 use crate::server::draws::Draws;
 use crate::server::expiry::Expiry;
-use crate::server::log::{ReadLog, WriteLog};
+use crate::server::log::{ClientRead, ReadLog, WriteLog, WriteOutcome};
 
 /// An in-memory Kubernetes API server. A clone is independent, and shares unchanged objects with the original.
 ///
@@ -191,20 +188,9 @@ impl ApiServer {
         Objects { catalog: &self.catalog, store: &self.store }
     }
 
-    /// Sets the current address of the Service of a webhook call.
-    pub(crate) fn with_service_endpoint(&self, call: HookCall) -> HookCall {
-        with_service_endpoint(call, |resource, namespace, name| self.object(resource, namespace, name))
-    }
-
     /// All objects in their storage version, by kind, namespace and name.
     pub fn objects(&self) -> impl Iterator<Item = (windtunnel_core::Key, Object)> {
-        let mut kinds: Vec<_> = self.catalog.stored().filter(|kind| kind.is_storage()).collect();
-        kinds.dedup_by_key(|kind| kind.table);
-        kinds.into_iter().flat_map(move |kind| {
-            self.store.list(kind.table, "").map(move |(namespace, name, entry)| {
-                (kind.resource.key(namespace, name), Object::from(entry.served().whole()))
-            })
-        })
+        self.stored_objects().all()
     }
 
     /// The revision of the last write.
@@ -251,5 +237,87 @@ impl ApiServer {
     pub fn set_kubernetes_minor(&mut self, minor: u32) {
         self.profile = self.rollout.change(minor, self.store.revision());
         self.catalog.set_minor(minor);
+    }
+}
+
+/// Its own documents, and what it knows about policies.
+impl ApiServer {
+    /// Serves `GET path` with this JSON from now on, like [`Builder::document`](crate::Builder::document).
+    pub fn set_document(&mut self, path: impl Into<String>, json: impl Into<String>) {
+        self.paths.set_document(path.into(), json.into());
+    }
+
+    /// The warnings about the types of expressions in a ValidatingAdmissionPolicy (`status.typeChecking.expressionWarnings`),
+    /// by the schemas of the kinds that it matches.
+    pub fn policy_warnings(&self, policy: &Value) -> Vec<Value> {
+        typing::warnings(&self.catalog, policy)
+    }
+}
+
+/// Faults of its answers.
+impl ApiServer {
+    /// Injects a fault. If several faults match a request, the first one counts it.
+    pub fn fail(&mut self, fault: RequestFault) {
+        self.faults.inject(fault, self.store.revision());
+    }
+
+    /// Injects a fault as if it had begun at this revision of the store: watches that have not shown more stay there.
+    pub fn fail_since(&mut self, fault: RequestFault, revision: u64) {
+        self.faults.inject(fault, revision.min(self.store.revision()));
+    }
+
+    /// Calls `kill` with the id of a process, and with the write in words, when a fault kills a program
+    /// ([`FaultEffect::Kill`](windtunnel_core::requests::faults::FaultEffect::Kill)). The process must be dead when `kill` returns,
+    /// and `kill` must not call the server.
+    pub fn kill_programs_with(&mut self, kill: impl Fn(&str, &str) + Send + Sync + 'static) {
+        self.faults.kill_with(Killer::new(kill));
+    }
+
+    /// Heals the faults of these requests, or all faults (`None`). Random faults continue.
+    pub fn heal(&mut self, requests: Option<&RequestFilter>) {
+        self.faults.heal(requests);
+    }
+
+    /// Gives random faults to clients from now on. Without a seed, the seed is 0.
+    pub fn perturb(&mut self, random_faults: RandomFaults) {
+        self.faults.perturb(random_faults);
+    }
+
+    /// Keeps the last `limit` incidents for [`ApiServer::take_incidents`]; 0 keeps none.
+    pub fn keep_incidents(&mut self, limit: usize) {
+        self.faults.incidents().keep(limit);
+    }
+
+    /// The effects of faults on clients since the last call, oldest first.
+    pub fn take_incidents(&mut self) -> Vec<Incident> {
+        self.faults.incidents().take()
+    }
+}
+
+/// Logs of its requests.
+impl ApiServer {
+    /// Keeps the last `limit` reads of HTTP clients for [`ApiServer::take_reads`]; 0 keeps none.
+    pub fn keep_client_reads(&mut self, limit: usize) {
+        self.reads.keep(limit);
+    }
+
+    /// The reads of HTTP clients since the last call, including rejected ones, oldest first.
+    pub fn take_reads(&mut self) -> Vec<ClientRead> {
+        self.reads.take()
+    }
+
+    /// Keeps the last `limit` outcomes of writes for [`ApiServer::take_log`]; 0 keeps none.
+    pub fn keep_log(&mut self, limit: usize) {
+        self.log.configure(limit, None);
+    }
+
+    /// Keeps the last `limit` outcomes of writes by HTTP clients. Direct calls are not logged, which saves time.
+    pub fn keep_client_log(&mut self, limit: usize) {
+        self.log.configure(limit, Some(Via::Client));
+    }
+
+    /// The outcomes of writes since the last call, including rejected ones, oldest first.
+    pub fn take_log(&mut self) -> Vec<WriteOutcome> {
+        self.log.take()
     }
 }

@@ -7,54 +7,55 @@ use bytes::Bytes;
 use windtunnel_core::Identity;
 use windtunnel_core::clock::Time;
 
-use crate::access::Attributes;
+use crate::access::{Access, Attributes};
 use crate::kinds::objects::Objects;
-use crate::outbound::upstream::{PathRequest, Permission, PodResponse};
+use crate::outbound::upstream::{PathRequest, Permission, PodResponse, Programs};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{Body, Method, Query, Request, Target};
-use crate::server::ApiServer;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-impl ApiServer {
-    /// The reply of the program at the path of a request; `None` if no program answers there.
-    pub(crate) fn program(&mut self, request: &Request<'_>, now: Time) -> Option<Reply> {
-        let upstream = self.programs.shared()?;
-        let path = path(&request.target)?;
-        let permission = upstream.permission(&path)?;
-        let verb = match request.method {
-            Method::Get => "get",
-            Method::Post => "create",
-            _ => return Some(reply(PodResponse::text(405, "Method Not Allowed\n"))),
-        };
-        if request.user == &Identity::anonymous() {
-            return Some(reply(PodResponse::text(401, "Unauthorized\n")));
-        }
-        if !self.may_access(request.user, verb, permission) {
-            let Permission { resource, subresource, .. } = permission;
-            let user = &request.user.user;
-            let why = format!(
-                "Forbidden (user={user}, verb={verb}, resource={resource}, subresource={subresource})"
-            );
-            return Some(reply(PodResponse::text(403, why + "\n")));
-        }
-        let parameters = parameters(request);
-        let asked = PathRequest { path: &path, parameters: &parameters, view: self.full_view(), now };
-        upstream.serve(&asked).map(reply)
+/// The reply of the program at the path of a request; `None` if no program answers there.
+pub(crate) fn answer(
+    programs: &Programs,
+    access: &mut Access,
+    objects: Objects<'_>,
+    request: &Request<'_>,
+    now: Time,
+) -> Option<Reply> {
+    let upstream = programs.any()?;
+    let path = path(&request.target)?;
+    let permission = upstream.permission(&path)?;
+    let verb = match request.method {
+        Method::Get => "get",
+        Method::Post => "create",
+        _ => return Some(reply(PodResponse::text(405, "Method Not Allowed\n"))),
+    };
+    if request.user == &Identity::anonymous() {
+        return Some(reply(PodResponse::text(401, "Unauthorized\n")));
     }
+    if !access.may(objects, request.user, &attributes(verb, permission)) {
+        let Permission { resource, subresource, .. } = permission;
+        let user = &request.user.user;
+        let why =
+            format!("Forbidden (user={user}, verb={verb}, resource={resource}, subresource={subresource})");
+        return Some(reply(PodResponse::text(403, why + "\n")));
+    }
+    let parameters = parameters(request);
+    let asked = PathRequest { path: &path, parameters: &parameters, view: objects.view(), now };
+    upstream.serve(&asked).map(reply)
+}
 
-    fn may_access(&mut self, who: &Identity, verb: &'static str, wanted: Permission) -> bool {
-        let attributes = Attributes {
-            verb: verb.into(),
-            group: wanted.group.into(),
-            resource: wanted.resource.into(),
-            subresource: wanted.subresource.into(),
-            namespace: wanted.namespace.into(),
-            name: wanted.name.into(),
-            path: None,
-        };
-        let objects = Objects { catalog: &self.catalog, store: &self.store };
-        self.access.may(objects, who, &attributes)
+/// The access that a program asks for.
+fn attributes(verb: &'static str, wanted: Permission) -> Attributes<'static> {
+    Attributes {
+        verb: verb.into(),
+        group: wanted.group.into(),
+        resource: wanted.resource.into(),
+        subresource: wanted.subresource.into(),
+        namespace: wanted.namespace.into(),
+        name: wanted.name.into(),
+        path: None,
     }
 }
 

@@ -12,6 +12,7 @@ use http_body_util::{BodyExt as _, Full, StreamBody};
 use super::{ReplyStream, Shared};
 use crate::reply::followed_log::Follow;
 use crate::reply::watch_stream::{Poll, Progress, Watch};
+use crate::subresources::log::Logs;
 
 /// How often a followed log is checked for new lines.
 const LOG_POLL: Duration = Duration::from_millis(200);
@@ -46,7 +47,7 @@ pub(crate) fn follow(shared: Shared, follow: Follow) -> ReplyStream {
         let mut text = follow.take_first();
         while text.is_empty() {
             tokio::time::sleep(LOG_POLL).await;
-            text = shared.lock().more_lines(&mut follow)?;
+            text = Logs::of(&shared.lock()).more_lines(&mut follow)?;
         }
         Some((Ok::<_, Infallible>(Frame::data(Bytes::from(text))), (shared, follow)))
     });
@@ -64,11 +65,11 @@ impl Lines {
             let now = self.shared.now();
             let progress = self.shared.lock().advance_watch(&mut self.watch, now);
             match progress {
-                Progress::Call(call) => {
-                    let answer = self.shared.call(call).await;
-                    self.watch.record_answer(&answer);
+                Progress::Call(wanted) => {
+                    let answer = self.shared.call(wanted.call.clone()).await;
+                    self.watch.record_answer(&wanted, &answer);
                 }
-                Progress::Poll(Poll::Lines(lines)) => self.ready.extend(lines),
+                Progress::Events(lines) | Progress::Poll(Poll::Lines(lines)) => self.ready.extend(lines),
                 Progress::Poll(Poll::Ended) => return None,
                 Progress::Poll(Poll::PendingUntil(at)) => {
                     let wait = self.shared.until(at);

@@ -225,7 +225,10 @@ impl Shared {
         if !self.has_delays {
             return;
         }
-        let pause = self.lock().pause_before(request, self.now());
+        let pause = {
+            let server = self.lock();
+            server.definitions.pause_before(server.stored_objects(), server.profile(), request, self.now())
+        };
         if !pause.is_zero() {
             tokio::time::sleep(pause).await;
         }

@@ -19,12 +19,12 @@ const BINDING: Resource = Resource::namespaced("", "v1", "Binding", "bindings");
 impl ApiServer {
     /// `POST /api/v1/namespaces/X/bindings`: the older endpoint, with the name of the pod in the body.
     pub(super) fn bindings(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        let collection = call.path.name.is_empty() && !call.path.namespace.is_empty();
-        if call.request.method != Method::Post || !collection {
+        let collection = call.info.path.name.is_empty() && !call.info.path.namespace.is_empty();
+        if call.info.request.method != Method::Post || !collection {
             return Err(BoxedRejection::method_not_allowed());
         }
         let mut binding = part::body(call, &[("", "v1")], "Binding")?;
-        part::complete(&mut binding, &BINDING, call);
+        part::complete(&mut binding, &BINDING, &call.info);
         self.admit_posted(call, None, &mut binding, |_, _, binding| check_target(binding))?;
         let name = metadata::text(&binding, "name").to_owned();
         self.bind_pod(call, &name, &binding)
@@ -33,14 +33,14 @@ impl ApiServer {
     /// `POST .../pods/NAME/binding`.
     pub(super) fn bind(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let mut binding = part::body(call, &[("", "v1")], "Binding")?;
-        part::complete(&mut binding, &BINDING, call);
-        self.admit_posted(call, Some(&BINDING), &mut binding, |_, call, binding| {
-            if metadata::text(binding, "name") != call.path.name {
+        part::complete(&mut binding, &BINDING, &call.info);
+        self.admit_posted(call, Some(&BINDING), &mut binding, |_, info, binding| {
+            if metadata::text(binding, "name") != info.path.name {
                 return Err(BoxedRejection::bad_request("name in URL does not match name in Binding object"));
             }
             check_target(binding)
         })?;
-        let name = call.path.name.to_string();
+        let name = call.info.path.name.to_string();
         self.bind_pod(call, &name, &binding)
     }
 
@@ -48,12 +48,12 @@ impl ApiServer {
         let node = binding["target"]["name"].as_str().unwrap_or_default();
         let pods = self.catalog.find("", "v1", "pods").cloned();
         let Some(pods) = pods else { return Err(BoxedRejection::unknown_resource()) };
-        let found = self.store.get(pods.table, &call.path.namespace, name);
+        let found = self.store.get(pods.table, &call.info.path.namespace, name);
         let old = found.ok_or_else(|| BoxedRejection::not_found(&pods.resource, name))?.served();
         let conflict = |why: &str| Err(BoxedRejection::conflict(&pods.resource, "pods/binding", name, why));
         let uid = metadata::text(binding, "uid");
         if !uid.is_empty() && uid != metadata::text(&old, "uid") {
-            let (own, namespace) = (metadata::text(&old, "uid"), &*call.path.namespace);
+            let (own, namespace) = (metadata::text(&old, "uid"), &*call.info.path.namespace);
             let why = format!(
                 "StorageError: invalid object, Code: 4, Key: /registry/pods/{namespace}/{name}, ResourceVersion: 0, \
                  AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {own}"
@@ -79,15 +79,15 @@ impl ApiServer {
             &mut pod,
             json!({
                 "type": "PodScheduled", "status": "True",
-                "lastProbeTime": null, "lastTransitionTime": rfc3339(call.now),
+                "lastProbeTime": null, "lastTransitionTime": rfc3339(call.info.now),
             }),
         );
-        call.before = Some(old.clone());
-        if !call.dry_run {
-            let key = pods.key(&call.path.namespace, name);
+        call.written.before = Some(old.clone());
+        if !call.options.dry_run {
+            let key = pods.key(&call.info.path.namespace, name);
             let stored = self.store.rewrite(pods.table, &key, pods.epoch(), pod);
-            self.follow(&Change { kind: &pods, key: &key, old: Some(&old), now: call.now });
-            call.after = Some(stored);
+            self.follow(&Change { kind: &pods, key: &key, old: Some(&old), now: call.info.now });
+            call.written.after = Some(stored);
         }
         Ok(success())
     }

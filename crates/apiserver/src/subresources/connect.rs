@@ -6,51 +6,46 @@ use windtunnel_core::Resource;
 
 use super::container;
 use super::log::describe;
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::gotext::quote;
+use crate::kinds::objects::Objects;
 use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::request::Query;
-use crate::server::ApiServer;
 
-impl ApiServer {
-    /// Runs admission on the options of a connection.
-    ///
-    /// # Errors
-    /// Admission rejects the connection.
-    pub(super) fn admit_connecting(&mut self, call: &mut Call<'_>) -> Outcome<()> {
-        let (subresource, path) = match call.path.subresource.split_once('/') {
-            Some((subresource, path)) => (subresource, Some(path)),
-            None => (&*call.path.subresource, None),
-        };
-        let kind = format!("{}{}Options", call.kind.resource.kind, connection(subresource));
-        let unnamed = Resource::namespaced("", "v1", "", "");
-        let options_type = Resource { kind: kind.clone().into(), ..unnamed };
-        let mut options = json!({ "kind": kind, "apiVersion": "v1" });
-        set_options(&mut options, &call.request.query, subresource, path);
-        self.admit_connection(call, &options_type, &mut options)
-    }
+/// The options of a connection, which admission checks, with their type.
+pub(super) fn options(info: &RequestInfo<'_>) -> (Resource, Value) {
+    let (subresource, path) = match info.path.subresource.split_once('/') {
+        Some((subresource, path)) => (subresource, Some(path)),
+        None => (&*info.path.subresource, None),
+    };
+    let kind = format!("{}{}Options", info.kind.resource.kind, connection(subresource));
+    let unnamed = Resource::namespaced("", "v1", "", "");
+    let options_type = Resource { kind: kind.clone().into(), ..unnamed };
+    let mut options = json!({ "kind": kind, "apiVersion": "v1" });
+    set_options(&mut options, &info.request.query, subresource, path);
+    (options_type, options)
+}
 
-    /// `exec`, `attach` and `portforward` of pods.
-    pub(super) fn connect(&mut self, call: &Call<'_>) -> Outcome<Reply> {
-        let pod = self.entry(call)?.served();
-        let (name, query) = (&*call.path.name, &call.request.query);
-        let why = match &*call.path.subresource {
-            "portforward" => format!("no port of pod {} can be forwarded", quote(name)),
-            verb => {
-                let container = container::choose(&pod, query.get("container"))?;
-                format!("{} cannot be reached by {verb}", describe(container, &pod))
-            }
-        };
-        if !container::has_node(&pod) {
-            return Err(BoxedRejection::bad_request(format!("pod {name} does not have a host assigned")));
+/// `exec`, `attach` and `portforward` of pods.
+pub(super) fn connect(objects: Objects<'_>, info: &RequestInfo<'_>) -> Outcome<Reply> {
+    let pod = info.entry(objects.store)?.served();
+    let (name, query) = (&*info.path.name, &info.request.query);
+    let why = match &*info.path.subresource {
+        "portforward" => format!("no port of pod {} can be forwarded", quote(name)),
+        verb => {
+            let container = container::choose(&pod, query.get("container"))?;
+            format!("{} cannot be reached by {verb}", describe(container, &pod))
         }
-        self.check_node(call, &pod)?;
-        if !call.request.upgrade {
-            return Err(BoxedRejection::bad_request("Upgrade request required"));
-        }
-        Err(BoxedRejection::no_containers(&why))
+    };
+    if !container::has_node(&pod) {
+        return Err(BoxedRejection::bad_request(format!("pod {name} does not have a host assigned")));
     }
+    container::check_node(objects, info, &pod)?;
+    if !info.request.upgrade {
+        return Err(BoxedRejection::bad_request("Upgrade request required"));
+    }
+    Err(BoxedRejection::no_containers(&why))
 }
 
 /// The word for a connection in the kind of its options.

@@ -4,10 +4,10 @@ use serde_json::Value;
 use windtunnel_core::pod;
 use windtunnel_core::resources::NODES;
 
-use crate::call::Call;
+use crate::call::RequestInfo;
+use crate::kinds::objects::Objects;
 use crate::metadata;
 use crate::rejection::{BoxedRejection, Outcome};
-use crate::server::ApiServer;
 
 /// The container that the request names, or else the only one (`validateContainer`).
 ///
@@ -40,17 +40,15 @@ fn names<'a>(pod: &'a Value, list: &str) -> impl Iterator<Item = &'a str> + use<
     items.filter_map(|container| container["name"].as_str())
 }
 
-impl ApiServer {
-    /// Checks that the node of a pod exists, before a request that its kubelet would answer.
-    ///
-    /// # Errors
-    /// 404. Like that of the real server, it calls the node a pod.
-    pub(super) fn check_node(&self, call: &Call<'_>, pod: &Value) -> Outcome<()> {
-        let node = pod::node_name(pod);
-        match self.object(&NODES, "", node) {
-            Some(_) => Ok(()),
-            None => Err(BoxedRejection::not_found(&call.kind.resource, node)),
-        }
+/// Checks that the node of a pod exists, before a request that its kubelet would answer.
+///
+/// # Errors
+/// 404. Like that of the real server, it calls the node a pod.
+pub(super) fn check_node(objects: Objects<'_>, info: &RequestInfo<'_>, pod: &Value) -> Outcome<()> {
+    let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
+    match objects.get(&NODES, "", node) {
+        Some(_) => Ok(()),
+        None => Err(BoxedRejection::not_found(&info.kind.resource, node)),
     }
 }
 

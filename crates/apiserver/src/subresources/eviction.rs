@@ -8,7 +8,7 @@ use windtunnel_core::{Resource, pod};
 
 use super::binding::set_condition;
 use super::success;
-use crate::call::{Call, part};
+use crate::call::{Call, RequestInfo, part};
 use crate::kinds::Kind;
 use crate::profile::since;
 use crate::rejection::{BoxedRejection, Outcome};
@@ -28,35 +28,41 @@ impl ApiServer {
     /// `POST .../pods/NAME/eviction`.
     pub(super) fn evict(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let mut eviction = part::body(call, &[("policy", "v1"), ("policy", "v1beta1")], "Eviction")?;
-        part::complete(&mut eviction, &EVICTION, call);
-        self.admit_posted(call, Some(&EVICTION), &mut eviction, |_, call, eviction| {
-            if metadata::text(eviction, "name") == call.path.name {
+        part::complete(&mut eviction, &EVICTION, &call.info);
+        self.admit_posted(call, Some(&EVICTION), &mut eviction, |_, info, eviction| {
+            if metadata::text(eviction, "name") == info.path.name {
                 return Ok(());
             }
             Err(BoxedRejection::bad_request("name in URL does not match name in Eviction object"))
         })?;
         let asked = &eviction["deleteOptions"];
         let mut options = Deletion::of_body(asked, &self.profile)?;
-        options.dry_run |= call.dry_run;
-        call.dry_run = options.dry_run;
-        let pods = Arc::clone(&call.kind);
-        let pod = self.entry(call)?.served();
-        call.before = Some(pod.clone());
+        options.dry_run |= call.options.dry_run;
+        call.options.dry_run = options.dry_run;
+        let pods = Arc::clone(&call.info.kind);
+        let pod = call.info.entry(&self.store)?.served();
+        call.written.before = Some(pod.clone());
         if !needs_no_budget(&pod) {
-            self.spend_disruption(call, &pod, options.dry_run)?;
+            self.spend_disruption(&call.info, &pod, options.dry_run)?;
         }
-        let pod = self.mark_disrupted(call, &pods, pod, &options);
-        let reply = self.delete_object(&pods, &call.key(), &pod, &options, call.now)?;
+        let pod = self.mark_disrupted(&call.info, &pods, pod, &options);
+        let reply = self.delete_object(&pods, &call.info.key(), &pod, &options, call.info.now)?;
         if reply.removed.is_none()
             && let crate::reply::ReplyBody::Object(after) = &reply.body
         {
-            call.after = Some(after.clone());
+            call.written.after = Some(after.clone());
         }
         Ok(Reply { removed: reply.removed, ..success() })
     }
 
     /// Adds the condition `DisruptionTarget` to the pod's status.
-    fn mark_disrupted(&mut self, call: &Call<'_>, pods: &Kind, pod: Stored, options: &Deletion) -> Stored {
+    fn mark_disrupted(
+        &mut self,
+        info: &RequestInfo<'_>,
+        pods: &Kind,
+        pod: Stored,
+        options: &Deletion,
+    ) -> Stored {
         if options.dry_run || self.profile.minor < since::EVICTION_CONDITION {
             return pod;
         }
@@ -66,12 +72,12 @@ impl ApiServer {
             json!({
                 "type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
                 "message": "Eviction API: evicting", "lastProbeTime": null,
-                "lastTransitionTime": rfc3339(call.now),
+                "lastTransitionTime": rfc3339(info.now),
             }),
         );
-        let key = call.key();
+        let key = info.key();
         let stored = self.store.rewrite(pods.table, &key, pods.epoch(), marked);
-        self.follow(&Change { kind: pods, key: &key, old: Some(&pod), now: call.now });
+        self.follow(&Change { kind: pods, key: &key, old: Some(&pod), now: info.now });
         stored
     }
 
@@ -79,11 +85,11 @@ impl ApiServer {
     ///
     /// # Errors
     /// 429 if the budget allows no disruption.
-    fn spend_disruption(&mut self, call: &Call<'_>, pod: &Value, dry_run: bool) -> Outcome<()> {
+    fn spend_disruption(&mut self, info: &RequestInfo<'_>, pod: &Value, dry_run: bool) -> Outcome<()> {
         let Some(budgets) = self.catalog.find("policy", "v1", "poddisruptionbudgets").cloned() else {
             return Ok(());
         };
-        let namespace = &*call.path.namespace;
+        let namespace = &*info.path.namespace;
         let all = self.store.list(budgets.table, namespace).map(|(.., entry)| entry.served());
         let mut matching = all.filter(|budget| covers(budget, pod));
         let Some(budget) = matching.next() else { return Ok(()) };
@@ -99,11 +105,11 @@ impl ApiServer {
         if !is_ready(pod) && (any_unhealthy || spare) {
             return Ok(());
         }
-        let spent = check_and_decrement(&budget, &call.path.name, call.now)?;
+        let spent = check_and_decrement(&budget, &info.path.name, info.now)?;
         if !dry_run {
             let key = budgets.key(namespace, metadata::text(&budget, "name"));
             self.store.rewrite(budgets.table, &key, budgets.epoch(), spent);
-            self.follow(&Change { kind: &budgets, key: &key, old: Some(&budget), now: call.now });
+            self.follow(&Change { kind: &budgets, key: &key, old: Some(&budget), now: info.now });
         }
         Ok(())
     }

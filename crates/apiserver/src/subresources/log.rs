@@ -13,10 +13,12 @@ use windtunnel_core::log::LogLine;
 use windtunnel_core::resources::PODS;
 
 use super::container;
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::field::FieldError;
 use crate::gotext::quote;
-use crate::outbound::upstream::LogRequest;
+use crate::kinds::objects::Objects;
+use crate::outbound::upstream::{LogRequest, Programs};
+use crate::profile::Profile;
 use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::followed_log::Follow;
 use crate::reply::{Reply, ReplyBody};
@@ -25,19 +27,31 @@ use crate::server::ApiServer;
 
 const ANNOTATION: &str = "log.windtunnel.dev";
 
-impl ApiServer {
+/// The parts of a server that know the logs of containers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Logs<'a> {
+    objects: Objects<'a>,
+    programs: &'a Programs,
+    profile: &'a Profile,
+}
+
+impl<'a> Logs<'a> {
+    pub(crate) fn of(server: &'a ApiServer) -> Self {
+        Self { objects: server.stored_objects(), programs: &server.programs, profile: &server.profile }
+    }
+
     /// `GET .../pods/NAME/log`.
-    pub(super) fn log(&mut self, call: &Call<'_>) -> Outcome<Reply> {
-        let (query, name) = (&call.request.query, &*call.path.name);
+    pub(super) fn answer(self, info: &RequestInfo<'_>) -> Outcome<Reply> {
+        let (query, name) = (&info.request.query, &*info.path.name);
         let range = Range::read(query)?;
         let errors = range.errors(query);
         if !errors.is_empty() {
-            return Err(BoxedRejection::invalid("", "PodLogOptions", name, &errors, &self.profile));
+            return Err(BoxedRejection::invalid("", "PodLogOptions", name, &errors, self.profile));
         }
-        let pod = self.entry(call)?.served();
+        let pod = info.entry(self.objects.store)?.served();
         let container = container::choose(&pod, query.get("container"))?;
         let previous = query.is_true("previous");
-        if let Some(log) = self.container_log(&pod, container, previous, &range, call.now) {
+        if let Some(log) = self.container_log(&pod, container, previous, &range, info.now) {
             let first = range.select(&log);
             let follows = query.is_true("follow") && !previous && range.limit_bytes.is_none();
             return Ok(match self.printed_lines(&pod, container, false).filter(|_| follows) {
@@ -48,7 +62,7 @@ impl ApiServer {
                 None => text(200, first),
             });
         }
-        if previous && self.container_log(&pod, container, false, &range, call.now).is_some() {
+        if previous && self.container_log(&pod, container, false, &range, info.now).is_some() {
             let (container, pod) = (quote(container), quote(name));
             let why = format!("previous terminated container {container} in pod {pod} not found");
             return Err(BoxedRejection::bad_request(why));
@@ -57,13 +71,13 @@ impl ApiServer {
         if !container::has_node(&pod) {
             return Ok(text(204, String::new()));
         }
-        self.check_node(call, &pod)?;
+        container::check_node(self.objects, info, &pod)?;
         Err(BoxedRejection::no_containers(&format!("{} has no log", describe(container, &pod))))
     }
 
     /// The log of an instance of a container: what its program printed, or the pod's annotation. `None` without both.
     fn container_log(
-        &self,
+        self,
         pod: &Value,
         container: &str,
         previous: bool,
@@ -78,19 +92,18 @@ impl ApiServer {
     }
 
     /// The lines that a simulated program printed; `None` if it printed none.
-    fn printed_lines(&self, pod: &Value, container: &str, previous: bool) -> Option<Vec<LogLine>> {
+    fn printed_lines(self, pod: &Value, container: &str, previous: bool) -> Option<Vec<LogLine>> {
         let upstream = self.programs.any()?;
         let pod = Object::new(pod.clone());
         let lines = upstream.log(&LogRequest { pod: &pod, container, previous })?;
         (!lines.is_empty()).then_some(lines)
     }
-}
 
-impl ApiServer {
     /// The lines of a followed log that were printed since the last call. `None` if the container has ended and all of
     /// its lines were sent.
-    pub(crate) fn more_lines(&self, follow: &mut Follow) -> Option<String> {
-        let pod = self.object(&PODS, follow.namespace(), follow.pod()).filter(|pod| follow.is_of(pod))?;
+    pub(crate) fn more_lines(self, follow: &mut Follow) -> Option<String> {
+        let pod =
+            self.objects.get(&PODS, follow.namespace(), follow.pod()).filter(|pod| follow.is_of(pod))?;
         let lines = self.printed_lines(&pod, follow.container(), false).unwrap_or_default();
         let mut text = String::new();
         let timestamps = follow.has_timestamps();

@@ -8,13 +8,14 @@ mod binding;
 mod connect;
 mod container;
 mod eviction;
-mod log;
+pub(crate) mod log;
 mod parts;
 mod proxy;
 mod scale;
 
 use serde_json::json;
 
+use self::log::Logs;
 use super::kinds::custom::ScalePaths;
 use super::rejection::{BoxedRejection, Outcome};
 use super::reply::Reply;
@@ -25,22 +26,23 @@ use crate::call::Call;
 impl ApiServer {
     /// Answers a request to a subresource; `None` if the verbs of the object handle it.
     pub(crate) fn subresource(&mut self, call: &mut Call<'_>) -> Outcome<Option<Reply>> {
-        if call.kind.is_resource("", "bindings") {
+        if call.info.kind.is_resource("", "bindings") {
             return self.bindings(call).map(Some);
         }
-        if call.path.subresource.is_empty() {
+        if call.info.path.subresource.is_empty() {
             return Ok(None);
         }
-        if call.path.subresource == "scale" && call.kind.custom.is_some() {
-            return scale::custom_paths(call).map_or(Ok(None), |paths| self.scale(call, &paths).map(Some));
+        if call.info.path.subresource == "scale" && call.info.kind.custom.is_some() {
+            return scale::custom_paths(&call.info)
+                .map_or(Ok(None), |paths| self.scale(call, &paths).map(Some));
         }
-        let name = call.path.subresource.split('/').next().unwrap_or_default();
+        let name = call.info.path.subresource.split('/').next().unwrap_or_default();
         let minor = self.profile.minor;
-        let mut served = call.kind.subresources.iter().filter(|known| known.since <= minor);
+        let mut served = call.info.kind.subresources.iter().filter(|known| known.since <= minor);
         let Some(found) = served.find(|known| known.name == name) else {
             return Ok(None);
         };
-        let verb = match call.request.method {
+        let verb = match call.info.request.method {
             // Only the routes of proxies have the second one.
             Method::Get | Method::Options => "get",
             Method::Post => "create",
@@ -54,17 +56,18 @@ impl ApiServer {
         }
         let found = found.name;
         if matches!(found, "exec" | "attach" | "portforward" | "proxy") {
-            self.admit_connecting(call)?;
+            let (options_type, mut options) = connect::options(&call.info);
+            self.admit_connection(call, &options_type, &mut options)?;
         }
         let reply = match found {
             "scale" => self.scale(call, &ScalePaths::of_workloads()),
             "binding" => self.bind(call),
             "eviction" => self.evict(call),
-            "log" => self.log(call),
+            "log" => Logs::of(self).answer(&call.info),
             "token" => self.request_token(call),
             "ephemeralcontainers" | "resize" | "approval" => self.object_part(call),
-            "exec" | "attach" | "portforward" => self.connect(call),
-            "proxy" => self.proxy(call),
+            "exec" | "attach" | "portforward" => connect::connect(self.stored_objects(), &call.info),
+            "proxy" => proxy::proxy(self.stored_objects(), &self.programs, &call.info),
             _ => return Ok(None),
         };
         reply.map(Some)

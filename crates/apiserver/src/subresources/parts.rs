@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::call::Call;
 use crate::call::decode;
+use crate::kinds::typed::Source;
 use crate::profile::since;
 use crate::rejection::Outcome;
 use crate::reply::Reply;
@@ -14,21 +15,21 @@ use crate::server::ApiServer;
 impl ApiServer {
     /// Reads or writes `ephemeralcontainers`, `resize` or `approval`.
     pub(super) fn object_part(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        let old = self.entry(call)?.served();
-        let given = match call.request.method {
+        let old = call.info.entry(&self.store)?.served();
+        let given = match call.info.request.method {
             Method::Get => return Ok(Reply::object(200, old)),
-            Method::Patch if PatchType::of(call.request) == Some(PatchType::Apply) => {
+            Method::Patch if PatchType::of(call.info.request) == Some(PatchType::Apply) => {
                 self.applied_object(call)?.0
             }
             Method::Patch => self.patched_object(call)?,
             _ => {
                 let body = decode::body(call)?;
-                decode::object(call, body, &self.profile)?
+                decode::object(call, body, Source::Json, &self.profile)?
             }
         };
         // A manager owns what it gives, even if the endpoint does not write it.
         self.decide_owners(call, &given, &old);
-        (call.baseline, call.delta) = (None, None);
+        (call.body.baseline, call.body.delta) = (None, None);
         let mut next = (*old).clone();
         for field in ["name", "namespace", "uid", "resourceVersion"] {
             let value = &given["metadata"][field];
@@ -36,7 +37,7 @@ impl ApiServer {
                 next["metadata"][field] = value.clone();
             }
         }
-        match &*call.path.subresource {
+        match &*call.info.path.subresource {
             "approval" => approve(&mut next, &given),
             "resize" => resize(&mut next, &given, self.profile.minor),
             _ => take(&mut next["spec"], &given["spec"], "ephemeralContainers"),

@@ -9,7 +9,7 @@ use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
 use windtunnel_core::{Key, pod};
 
 use crate::admission::{Attributes, Operation};
-use crate::call::Call;
+use crate::call::{Call, RequestInfo};
 use crate::kinds::{Dependents, Kind, typed};
 use crate::metadata;
 use crate::rejection::{self, BoxedRejection, Outcome};
@@ -19,8 +19,9 @@ use crate::request::options::Deletion;
 use crate::selector::{Continue, Selector};
 use crate::server::ApiServer;
 use crate::server::change::Change;
-use crate::server::definitions::lifecycle;
+use crate::server::definitions::{conversions, lifecycle};
 use crate::store::Stored;
+use crate::verbs::list::Lister;
 use crate::verbs::read::check_namespace;
 
 /// The finalizers that represent a propagation policy.
@@ -31,27 +32,27 @@ const PAGE_SIZE: usize = 10_000;
 
 impl ApiServer {
     pub(crate) fn delete(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        let kind = Arc::clone(&call.kind);
-        if !call.path.subresource.is_empty() {
-            call.check_subresource()?;
+        let kind = Arc::clone(&call.info.kind);
+        if !call.info.path.subresource.is_empty() {
+            call.info.check_subresource()?;
             return Err(if kind.custom.is_some() {
                 BoxedRejection::not_supported(&kind.resource, "delete")
             } else {
                 BoxedRejection::method_not_allowed()
             });
         }
-        let options = self.deletion(call)?;
-        call.dry_run = options.dry_run;
+        let options = self.deletion(&call.info)?;
+        call.options.dry_run = options.dry_run;
         warn_of_orphans(call, &options);
-        let entry = self.entry(call)?;
+        let entry = call.info.entry(&self.store)?;
         let object = kind.written_form(entry);
-        call.before = Some(object.clone());
-        check_preconditions(&kind, &call.key(), &object, &options)?;
-        let name = call.path.name.clone();
-        if Grace::of(&kind, &object, &options, call.now) != Grace::Pending {
-            self.admit_deletion(call, &call.key(), &name, &object, &options)?;
+        call.written.before = Some(object.clone());
+        check_preconditions(&kind, &call.info.key(), &object, &options)?;
+        let name = call.info.path.name.clone();
+        if Grace::of(&kind, &object, &options, call.info.now) != Grace::Pending {
+            self.admit_deletion(call, &call.info.key(), &name, &object, &options)?;
         }
-        let mut reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
+        let mut reply = self.delete_object(&kind, &call.info.key(), &object, &options, call.info.now)?;
         if reply.removed.is_none() && options.orphan == Some(false) {
             // Other requests for a deletion that has to wait get 200, for the sake of old clients.
             reply.code = 202;
@@ -59,24 +60,24 @@ impl ApiServer {
         if reply.removed.is_none()
             && let ReplyBody::Object(after) = &reply.body
         {
-            call.after = Some(after.clone());
+            call.written.after = Some(after.clone());
         }
         Ok(reply)
     }
 
     pub(crate) fn delete_collection(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        let kind = Arc::clone(&call.kind);
-        if kind.resource.namespaced && !call.has_matching_scope() {
+        let kind = Arc::clone(&call.info.kind);
+        if kind.resource.namespaced && !call.info.has_matching_scope() {
             return Err(BoxedRejection::method_not_allowed());
         }
-        let selector = Selector::of_options(&kind, &call.request.query, false, &self.profile)?;
-        let options = self.deletion(call)?;
-        call.dry_run = options.dry_run;
+        let selector = Selector::of_options(&kind, &call.info.request.query, false, &self.profile)?;
+        let options = self.deletion(&call.info)?;
+        call.options.dry_run = options.dry_run;
         warn_of_orphans(call, &options);
-        Continue::parse(call.request.query.get("continue"), self.profile.minor)?;
-        self.requested_version(call)?;
-        check_namespace(call)?;
-        let listed = self.listed(call, &selector, PAGE_SIZE)?;
+        Continue::parse(call.info.request.query.get("continue"), self.profile.minor)?;
+        Lister::of(self).requested_version(&call.info)?;
+        check_namespace(&call.info)?;
+        let listed = Lister::of(self).listed(&call.info, &selector, PAGE_SIZE)?;
         let (metadata, items) = (listed.metadata, listed.objects);
         let current = |(namespace, name): (&str, &str)| {
             let (namespace, name, entry) = self.store.named(kind.table, namespace, name).next()?;
@@ -90,7 +91,7 @@ impl ApiServer {
             self.admit_deletion(call, key, "", object, &options)?;
         }
         for (key, object) in &chosen {
-            self.delete_object(&kind, key, object, &options, call.now)?;
+            self.delete_object(&kind, key, object, &options, call.info.now)?;
         }
         let list = List {
             api_version: kind.resource.api_version(),
@@ -104,9 +105,9 @@ impl ApiServer {
     }
 
     /// The options of a deletion.
-    fn deletion(&self, call: &Call<'_>) -> Outcome<Deletion> {
+    fn deletion(&self, info: &RequestInfo<'_>) -> Outcome<Deletion> {
         let decode = |body: &mut Value| typed::decode_as("meta", "v1", "DeleteOptions", body).map(drop);
-        Deletion::read(call.request, decode, &self.profile)
+        Deletion::read(info.request, decode, &self.profile)
     }
 
     /// Runs admission for a deletion. `name` is the name that admission sees: none for an object of a collection.
@@ -118,14 +119,19 @@ impl ApiServer {
         object: &Stored,
         options: &Deletion,
     ) -> Outcome<()> {
-        if call.kind.conversion().is_some() {
+        if call.info.kind.conversion().is_some() {
             // The deletion only changes metadata, on which the conversion does not depend.
-            self.convert_for_storage(call, (**object).clone(), object.owners().map(|owners| &**owners))?;
+            conversions::convert_for_storage(
+                call,
+                self.stored_objects(),
+                (**object).clone(),
+                object.owners().map(|owners| &**owners),
+            )?;
         }
         let namespace = &*key.namespace;
         let shown = self.admission.stored_form(object);
         let mut options = options.for_admission();
-        if call.kind.table == self.tables.namespaces && options["preconditions"]["uid"].is_null() {
+        if call.info.kind.table == self.tables.namespaces && options["preconditions"]["uid"].is_null() {
             // Namespaces are deleted by their uid.
             options["preconditions"]["uid"] = object["metadata"]["uid"].clone();
         }
@@ -241,7 +247,7 @@ fn answers_with_object(kind: &Kind) -> bool {
 
 /// Warns a client that deletes a Job without a propagation policy.
 fn warn_of_orphans(call: &mut Call<'_>, options: &Deletion) {
-    if call.kind.is_resource("batch", "jobs") && options.propagation.is_none() {
+    if call.info.kind.is_resource("batch", "jobs") && options.propagation.is_none() {
         call.warnings.push(
             "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to \
              remove them or set propagationPolicy=Orphan to suppress this warning"

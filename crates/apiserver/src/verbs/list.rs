@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::call::Call;
-use crate::profile::since;
+use crate::call::RequestInfo;
+use crate::profile::{Profile, since};
 use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::lazy_object::LazyObject;
-use crate::reply::watch_stream::convert_event_object;
+use crate::reply::watch_lines::convert_event_object;
 use crate::reply::{List, Reply, ReplyBody};
 use crate::request::Query;
 use crate::request::options;
 use crate::selector::{Continue, Selector};
 use crate::server::ApiServer;
-use crate::store::Entry;
+use crate::store::{Entry, Store, TableId};
 
 const EXPIRED: &str = "The resourceVersion for the provided list is too old.";
 const PAGE_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. You can \
@@ -39,7 +39,7 @@ impl<'a> Listed<'a> {
         objects: Vec<Named<'a>>,
         limit: usize,
         selector: &Selector,
-        call: &Call<'_>,
+        info: &RequestInfo<'_>,
         revision: u64,
     ) -> Self {
         let mut rest = objects.into_iter();
@@ -49,11 +49,11 @@ impl<'a> Listed<'a> {
         // A list also continues if none of the other objects matches.
         let remaining = rest.count();
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
-        if call.kind.custom.is_some() {
+        if info.kind.custom.is_some() {
             metadata["continue"] = json!("");
         }
         if let Some((last, _)) = taken.last().filter(|_| remaining > 0) {
-            let start = start_after(&call.path.namespace, *last);
+            let start = start_after(&info.path.namespace, *last);
             metadata["continue"] = json!(Continue { revision: Some(revision), start }.token());
             if selector.is_everything() {
                 metadata["remainingItemCount"] = json!(remaining);
@@ -63,11 +63,25 @@ impl<'a> Listed<'a> {
     }
 }
 
-impl ApiServer {
-    pub(crate) fn list(&self, call: &Call<'_>) -> Outcome<Reply> {
-        let kind = &call.kind;
-        let selector = Selector::of_options(kind, &call.request.query, false, &self.profile)?;
-        let listed = self.listed(call, &selector, 0)?;
+/// The parts of a server that lists read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lister<'a> {
+    store: &'a Store,
+    profile: &'a Profile,
+    /// The table of Events.
+    events: TableId,
+}
+
+impl<'a> Lister<'a> {
+    pub(crate) fn of(server: &'a ApiServer) -> Self {
+        Self { store: &server.store, profile: &server.profile, events: server.tables.events }
+    }
+
+    /// Answers a list.
+    pub(crate) fn list(self, info: &RequestInfo<'_>) -> Outcome<Reply> {
+        let kind = &info.kind;
+        let selector = Selector::of_options(kind, &info.request.query, false, self.profile)?;
+        let listed = self.listed(info, &selector, 0)?;
         Ok(Reply::new(
             200,
             ReplyBody::List(List {
@@ -82,13 +96,13 @@ impl ApiServer {
     }
 
     /// The page of objects that a request asks for. Without a limit in the request, `page_size` limits it unless that is 0.
-    pub(super) fn listed<'a>(
-        &'a self,
-        call: &'a Call<'_>,
+    pub(super) fn listed(
+        self,
+        info: &'a RequestInfo<'_>,
         selector: &Selector,
         page_size: usize,
     ) -> Outcome<Listed<'a>> {
-        let query = &call.request.query;
+        let query = &info.request.query;
         let limit = match usize::try_from(options::integer(query, "limit")?).unwrap_or(0) {
             0 => page_size,
             limit => limit,
@@ -100,7 +114,7 @@ impl ApiServer {
                 "specifying resource version is not allowed when using continue",
             ));
         }
-        let requested = self.requested_version(call)?;
+        let requested = self.requested_version(info)?;
         // A real server serves version 0 from its cache, which ignores the limit.
         let limit = if requested == Some(0) { 0 } else { limit };
         let future =
@@ -113,28 +127,28 @@ impl ApiServer {
             (None, Some(requested)) if requested > 0 && is_exact(query, limit) => Some(requested),
             _ => None,
         };
-        if let Some(custom) = &call.kind.custom {
-            let entries = self.store.list(call.kind.table, &call.path.namespace);
+        if let Some(custom) = &info.kind.custom {
+            let entries = self.store.list(info.kind.table, &info.path.namespace);
             custom.family.check_all_readable(entries.map(|(_, _, entry)| entry))?;
         }
-        let cached = if past.is_none() && page.is_none() { self.cached_objects(call) } else { None };
+        let cached = if past.is_none() && page.is_none() { self.cached_objects(info) } else { None };
         let (mut objects, past) = match (past, cached) {
-            (Some(revision), _) => (self.objects_at(call, revision, page.as_ref())?, Some(revision)),
+            (Some(revision), _) => (self.objects_at(info, revision, page.as_ref())?, Some(revision)),
             (None, Some((objects, revision))) => (objects, Some(revision)),
-            (None, None) => (self.current_objects(call, selector.name()), None),
+            (None, None) => (self.current_objects(info, selector.name()), None),
         };
         objects.sort_by(|(left, _), (right, _)| by_storage_key(*left, *right));
         if let Some(page) = &page {
-            let namespace = &*call.path.namespace;
+            let namespace = &*info.path.namespace;
             objects.retain(|(key, _)| key_in_list(namespace, *key).cmp(page.start.bytes()).is_ge());
         }
-        let revision = past.unwrap_or(self.store.table_revision(call.kind.table));
-        Ok(Listed::take(objects, limit, selector, call, revision))
+        let revision = past.unwrap_or(self.store.table_revision(info.kind.table));
+        Ok(Listed::take(objects, limit, selector, info, revision))
     }
 
     /// Parses the requested resource version, and rejects one in the future.
-    pub(super) fn requested_version(&self, call: &Call<'_>) -> Outcome<Option<u64>> {
-        let text = call.request.query.get("resourceVersion");
+    pub(super) fn requested_version(self, info: &RequestInfo<'_>) -> Outcome<Option<u64>> {
+        let text = info.request.query.get("resourceVersion");
         let requested = options::version(text).map_err(|why| {
             let value = crate::gotext::quote(text);
             let text = format!("resourceVersion: Invalid value: {value}: {why}");
@@ -147,17 +161,17 @@ impl ApiServer {
             Some(requested) if requested > self.store.revision() => {
                 let rejection = BoxedRejection::too_large_version(requested, self.store.revision());
                 // Events have no cache, which would ask clients to retry.
-                Err(if call.kind.table == self.tables.events { rejection.without_retry() } else { rejection })
+                Err(if info.kind.table == self.events { rejection.without_retry() } else { rejection })
             }
             _ => Ok(requested),
         }
     }
 
     /// The current objects; with a name, only those of that name.
-    pub(super) fn current_objects<'a>(&'a self, call: &'a Call<'_>, name: Option<&str>) -> Vec<Named<'a>> {
-        let (table, namespace) = (call.kind.table, &*call.path.namespace);
+    pub(super) fn current_objects(self, info: &'a RequestInfo<'_>, name: Option<&str>) -> Vec<Named<'a>> {
+        let (table, namespace) = (info.kind.table, &*info.path.namespace);
         let shown = |(namespace, name, entry): (&'a str, &'a str, &'a Entry)| {
-            ((namespace, name), LazyObject::from_entry(&call.kind, entry))
+            ((namespace, name), LazyObject::from_entry(&info.kind, entry))
         };
         match name {
             Some(name) => self.store.named(table, namespace, name).map(shown).collect(),
@@ -167,21 +181,21 @@ impl ApiServer {
 
     /// The objects that a read of the cache shows a client that sees the past, with their revision; `None` for the present,
     /// also if the history no longer has the past.
-    pub(super) fn cached_objects<'a>(&'a self, call: &'a Call<'_>) -> Option<(Vec<Named<'a>>, u64)> {
-        let past = call.past?;
-        Some((self.objects_at(call, past, None).ok()?, past))
+    pub(super) fn cached_objects(self, info: &'a RequestInfo<'_>) -> Option<(Vec<Named<'a>>, u64)> {
+        let past = info.past?;
+        Some((self.objects_at(info, past, None).ok()?, past))
     }
 
     /// The objects at a past revision: the current objects with all later changes reverted.
-    fn objects_at<'a>(
-        &'a self,
-        call: &'a Call<'_>,
+    fn objects_at(
+        self,
+        info: &'a RequestInfo<'_>,
         revision: u64,
         page: Option<&Continue>,
     ) -> Outcome<Vec<Named<'a>>> {
-        let (kind, namespace) = (&call.kind, &*call.path.namespace);
+        let (kind, namespace) = (&info.kind, &*info.path.namespace);
         let events = self.store.table(kind.table).history.since(revision).map_err(|_| expired(page))?;
-        let mut objects: BTreeMap<_, _> = self.current_objects(call, None).into_iter().collect();
+        let mut objects: BTreeMap<_, _> = self.current_objects(info, None).into_iter().collect();
         let mut seen = BTreeSet::new();
         for event in events.filter(|event| namespace.is_empty() || event.key.namespace == namespace) {
             let key = (&*event.key.namespace, &*event.key.name);

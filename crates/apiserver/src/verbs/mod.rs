@@ -3,11 +3,11 @@
 mod create;
 mod delete;
 pub(crate) mod etcd;
-mod list;
+pub(crate) mod list;
 mod owners;
 pub(crate) mod patch;
 mod prepared;
-mod read;
+pub(crate) mod read;
 mod update;
 mod validation;
 mod watch;

@@ -9,7 +9,7 @@ use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
 use windtunnel_core::{Key, Resource};
 
 use crate::apply::{Managers, Tracker, Versions};
-use crate::call::{Call, Owners};
+use crate::call::{Call, Owners, RequestInfo};
 use crate::delta::Delta;
 use crate::field_set::FieldSet;
 use crate::kinds::typed::with_empties;
@@ -43,13 +43,18 @@ impl ApiServer {
         object: &Value,
         before: Option<Before<'_>>,
     ) -> FieldOwners {
-        let owners = std::mem::replace(&mut call.owners, Owners::Given(None));
+        let owners = std::mem::replace(&mut call.body.owners, Owners::Given(None));
         if !self.managed_fields {
             return FieldOwners::default();
         }
-        let kind = Arc::clone(&call.kind);
+        let kind = Arc::clone(&call.info.kind);
         let tracked = kind.tracked_form(object);
-        let shown = self.with_tracked_empties(call, &tracked);
+        let tracker = self.tracker(&call.info);
+        // A manager that gives an empty list or map owns it if Go always writes the field, and inside of a list that is compared
+        // as a whole each of them is a change.
+        let shown = with_empties(&tracked, &call.body.empties, |empty| {
+            tracked.pointer(&empty.pointer).is_some() || tracker.compares_exactly(&tracked, &empty.pointer)
+        });
         // The delta is that of the decoded object.
         let is_decoded = matches!((&tracked, &shown), (Cow::Borrowed(_), Cow::Borrowed(_)));
         let has_delta = kind.is_storage() && is_decoded;
@@ -57,8 +62,8 @@ impl ApiServer {
         let managers = match owners {
             Owners::Decided(managers) => managers,
             Owners::Given(given) => {
-                let tracker = self.tracker(call);
-                let renew = |before| renewed(&tracker, object, before, given.as_ref(), call.kind.epoch());
+                let renew =
+                    |before| renewed(&tracker, object, before, given.as_ref(), call.info.kind.epoch());
                 if let Some(owned) = before.filter(|_| has_delta).and_then(renew) {
                     return owned;
                 }
@@ -66,8 +71,8 @@ impl ApiServer {
                 let managers = match old {
                     None => Managers::given(given),
                     // Clients cannot change the entries themselves through a subresource.
-                    Some(old) if !call.path.subresource.is_empty() => Managers::stored(old),
-                    Some(old) => Managers::given_or_stored(given, old, call.kind.custom.is_none()),
+                    Some(old) if !call.info.path.subresource.is_empty() => Managers::stored(old),
+                    Some(old) => Managers::given_or_stored(given, old, call.info.kind.custom.is_none()),
                 };
                 let old = old.map(|old| kind.tracked_form(old));
                 tracker.update(old.as_deref(), object, managers)
@@ -96,21 +101,12 @@ impl ApiServer {
     /// Decides the owners after a write of a part of the object, by the whole object that the client gives. An apply has
     /// decided them already.
     pub(crate) fn decide_owners(&self, call: &mut Call<'_>, given: &Value, old: &Stored) {
-        if matches!(call.owners, Owners::Given(_)) {
+        if matches!(call.body.owners, Owners::Given(_)) {
             let before = Before { object: old, delta: &Delta::Other, known: None };
             let owners = self.owners(call, given, Some(before));
             let entries = owners.entries.map(|entries| (*entries).clone());
-            call.owners = Owners::Decided(Managers::given(entries));
+            call.body.owners = Owners::Decided(Managers::given(entries));
         }
-    }
-
-    /// The object with the empty lists and maps that matter to owners: a manager that gives one owns it if Go always writes
-    /// the field, and inside of a list that is compared as a whole each of them is a change.
-    fn with_tracked_empties<'a>(&self, call: &Call<'_>, object: &'a Value) -> Cow<'a, Value> {
-        let tracker = self.tracker(call);
-        with_empties(object, &call.empties, |empty| {
-            object.pointer(&empty.pointer).is_some() || tracker.compares_exactly(object, &empty.pointer)
-        })
     }
 
     /// Stores a definition with the status that a controller of the server itself gives it. The controller owns the fields
@@ -139,7 +135,7 @@ impl ApiServer {
     /// The answer to a request that is not stored, such as one for a token, with the owners of the fields of the request.
     pub(crate) fn with_owners_of(
         &self,
-        call: &Call<'_>,
+        info: &RequestInfo<'_>,
         resource: Resource,
         request: &Value,
         answer: Value,
@@ -147,28 +143,28 @@ impl ApiServer {
         if !self.managed_fields {
             return Stored::new(answer, None);
         }
-        let kind = Kind { resource, custom: None, view: View::Storage, ..(*call.kind).clone() };
+        let kind = Kind { resource, custom: None, view: View::Storage, ..(*info.kind).clone() };
         let kind = Arc::new(kind);
         let versions = [Arc::clone(&kind)];
         let tracker =
-            Tracker { versions: Versions::new(&versions, &kind, self.catalog.minor()), ..self.tracker(call) };
+            Tracker { versions: Versions::new(&versions, &kind, self.catalog.minor()), ..self.tracker(info) };
         let managers = tracker.update(None, request, Managers::default());
         Stored::new(answer, (!managers.is_empty()).then(|| Arc::new(managers.into_value())))
     }
 
     /// The tracker of field owners for a write.
-    pub(crate) fn tracker<'a>(&'a self, call: &'a Call<'_>) -> Tracker<'a> {
-        let (kind, subresource) = (&*call.kind, &*call.path.subresource);
+    pub(crate) fn tracker<'a>(&'a self, info: &'a RequestInfo<'_>) -> Tracker<'a> {
+        let (kind, subresource) = (&*info.kind, &*info.path.subresource);
         let served = self.catalog.versions(&kind.resource.group, &kind.resource.plural);
         Tracker {
             versions: Versions::new(served, kind, self.catalog.minor()),
-            name: match call.request.query.get("fieldManager") {
-                "" => manager_from_user_agent(&call.request.user_agent),
+            name: match info.request.query.get("fieldManager") {
+                "" => manager_from_user_agent(&info.request.user_agent),
                 given => Cow::Borrowed(given),
             },
             subresource,
             reset: reset_fields(kind, subresource),
-            now: rfc3339(call.now),
+            now: rfc3339(info.now),
         }
     }
 }

@@ -10,13 +10,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windtunnel_core::Key;
-use windtunnel_core::clock::Time;
 
-use crate::call::Call;
-use crate::call::attempt::Attempt;
 use crate::call::prepared::{Prepared, Write};
-use crate::outbound::hooks::HookCall;
-use crate::pipeline::Step;
+use crate::call::{Call, RequestInfo};
 use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::request::{Body, Method, Request, ResourcePath, Target};
@@ -66,31 +62,14 @@ impl ApiServer {
         length >= LARGE && length >= self.store.count_all() * BYTES_PER_OBJECT
     }
 
-    /// Runs a request on a copy of the server up to the point at which it is stored. Returns the calls of webhooks that it
-    /// needs before.
-    pub(crate) fn prepare(
-        &mut self,
-        request: &Request<'_>,
-        now: Time,
-        attempt: &mut Attempt,
-    ) -> Vec<HookCall> {
-        attempt.set_ahead(true);
-        let step = self.advance(request, now, attempt);
-        attempt.set_ahead(false);
-        match step {
-            Step::Calls(calls) => calls,
-            Step::Done(_) => Vec::new(),
-        }
-    }
-
     /// Keeps a write that a copy prepared, and stops the copy.
     pub(super) fn stop_prepared(&self, call: &mut Call<'_>, write: Write) -> BoxedRejection {
         // The copy allocated the addresses and ports of a Service, which only the server itself can do.
-        if !call.kind.is_resource("", "services") {
+        if !call.info.kind.is_resource("", "services") {
             let (Write::New { object, owners } | Write::Update { object, owners, .. }) = &write;
-            let name = call.new_name.as_deref().unwrap_or(&call.path.name);
-            let key = call.kind.key(&call.path.namespace, name);
-            let fits_in_etcd = etcd::check(&call.kind, &key, object, owners).is_ok();
+            let name = call.written.new_name.as_deref().unwrap_or(&call.info.path.name);
+            let key = call.info.kind.key(&call.info.path.namespace, name);
+            let fits_in_etcd = etcd::check(&call.info.kind, &key, object, owners).is_ok();
             let prepared = Prepared::new(call, self.store.revision(), Ok(write), fits_in_etcd);
             call.attempt.keep_prepared(prepared);
         }
@@ -105,7 +84,7 @@ impl ApiServer {
 
     /// Ends a call with what a copy prepared; `None` if nothing was, or if that no longer holds.
     pub(crate) fn end_prepared(&mut self, call: &mut Call<'_>) -> Option<Outcome<Reply>> {
-        let prepared = call.attempt.take_prepared().filter(|prepared| self.holds(call, prepared))?;
+        let prepared = call.attempt.take_prepared().filter(|prepared| self.holds(&call.info, prepared))?;
         Some(match prepared.resume(call) {
             Err(rejection) => Err(rejection),
             Ok(Write::New { object, owners }) => self.store_new(call, object, owners),
@@ -116,14 +95,14 @@ impl ApiServer {
     }
 
     /// Whether a real server would store a prepared write now.
-    fn holds(&self, call: &Call<'_>, prepared: &Prepared) -> bool {
-        let key = call.key();
+    fn holds(&self, info: &RequestInfo<'_>, prepared: &Prepared) -> bool {
+        let key = info.key();
         let is_other = |key: &Key, name: &str| key.name != name;
         let Ok(mut since) = self.store.history().since(prepared.revision) else { return false };
         let quotas = self.catalog.find("", "v1", "resourcequotas").map(|kind| kind.table);
-        Arc::ptr_eq(&prepared.kind, &call.kind)
+        Arc::ptr_eq(&prepared.kind, &info.kind)
             && since.all(|event| {
-                if event.table == call.kind.table && event.key.namespace == key.namespace {
+                if event.table == info.kind.table && event.key.namespace == key.namespace {
                     return is_other(&event.key, &key.name);
                 }
                 if event.table == self.tables.namespaces {
@@ -136,7 +115,7 @@ impl ApiServer {
 
 /// Rejects an object that is too long for etcd, unless it was measured already.
 pub(super) fn check_size(call: &Call<'_>, key: &Key, object: &Value, owners: &FieldOwners) -> Outcome<()> {
-    if call.attempt.fits_in_etcd { Ok(()) } else { etcd::check(&call.kind, key, object, owners) }
+    if call.attempt.fits_in_etcd { Ok(()) } else { etcd::check(&call.info.kind, key, object, owners) }
 }
 
 #[cfg(test)]
@@ -146,6 +125,8 @@ mod tests {
     use windtunnel_core::clock::Time;
 
     use super::*;
+    use crate::call::attempt::Attempt;
+    use crate::pipeline::Step;
     use crate::request::Text;
 
     const PODS: &str = "/api/v1/namespaces/default/pods";

@@ -7,12 +7,13 @@ use serde_json::{Map, Value, json};
 use super::owners;
 use super::validation::{self, StatusWrite, Validation};
 use crate::admission::{Attributes, Operation};
-use crate::call::Call;
 use crate::call::decode;
 use crate::call::prepared::Write;
+use crate::call::{Call, RequestInfo};
 use crate::delta::Delta;
 use crate::field::{Cause, FieldError, Shown};
-use crate::kinds::typed::with_empties;
+use crate::kinds::objects::Objects;
+use crate::kinds::typed::{Source, with_empties};
 use crate::kinds::{Generation, Kind, StatusMetadata, strategy};
 use crate::metadata;
 use crate::rejection::{BoxedRejection, Outcome};
@@ -21,7 +22,8 @@ use crate::request::{Method, options};
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::server::change::Change;
-use crate::server::definitions::lifecycle;
+use crate::server::definitions::{conversions, lifecycle};
+use crate::server::{claims, devices};
 use crate::store::{Entry, FieldOwners, Stored};
 use crate::verbs::etcd;
 use crate::verbs::prepared;
@@ -35,26 +37,29 @@ const DELETED: &str = "deletionTimestamp";
 
 impl ApiServer {
     pub(crate) fn update(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        call.check_subresource()?;
+        call.info.check_subresource()?;
         self.set_baseline(call);
         let body = decode::body(call)?;
-        let object = decode::object(call, body, &self.profile)?;
+        let object = decode::object(call, body, Source::Json, &self.profile)?;
         self.update_object(call, object)
     }
 
     /// Replaces the object of the call with a decoded object.
     #[expect(clippy::too_many_lines, reason = "the order of the stages is the point")]
     pub(crate) fn update_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
-        let kind = Arc::clone(&call.kind);
+        let kind = Arc::clone(&call.info.kind);
         if object["metadata"].get("namespace").is_some() != kind.resource.namespaced {
-            call.delta = None;
+            call.body.delta = None;
         }
-        validation::match_namespace(call, &mut object)?;
-        check_name(call, &object)?;
-        let entry = match self.entry(call) {
+        validation::match_namespace(&call.info, &mut object)?;
+        check_name(&call.info, &object)?;
+        let entry = match call.info.entry(&self.store) {
             Ok(entry) => entry.clone(),
-            Err(_) if kind.rules.create_on_update && matches!(&*call.path.subresource, "" | "status") => {
-                self.check_create_on_update(call)?;
+            Err(_)
+                if kind.rules.create_on_update && matches!(&*call.info.path.subresource, "" | "status") =>
+            {
+                let objects = Objects { catalog: &self.catalog, store: &self.store };
+                self.access.check_create_on_update(objects, &call.info, self.profile.minor)?;
                 check_uid(call, &object, "")?;
                 options::version(metadata::text(&object, "resourceVersion"))
                     .map_err(BoxedRejection::internal)?;
@@ -62,11 +67,11 @@ impl ApiServer {
             }
             Err(rejection) => return Err(rejection),
         };
-        let old = call.baseline.take().unwrap_or_else(|| kind.written_form(&entry));
-        call.before = Some(old.clone());
-        let (name, namespace) = (call.path.name.clone(), call.path.namespace.clone());
+        let old = call.body.baseline.take().unwrap_or_else(|| kind.written_form(&entry));
+        call.written.before = Some(old.clone());
+        let (name, namespace) = (call.info.path.name.clone(), call.info.path.namespace.clone());
         let shown = self.admission.stored_form(&old);
-        let options = options::for_admission(call.request, "UpdateOptions");
+        let options = options::for_admission(call.info.request, "UpdateOptions");
         let attributes = Attributes {
             operation: Operation::Update,
             object_type: None,
@@ -75,25 +80,26 @@ impl ApiServer {
             namespace: &namespace,
             old: Some(&shown),
         };
-        let mut delta = call.delta.take().unwrap_or_else(|| self.delta(call, &old, &object));
+        let mut delta = call.body.delta.take().unwrap_or_else(|| self.delta(&call.info, &old, &object));
         let before = owners::Before { object: &old, delta: &delta, known: entry.known_owners() };
         let mut owners = self.owners(call, &object, Some(before));
         // Admission sees the Scale itself, before.
-        let is_admitted = call.path.subresource == "scale";
+        let is_admitted = call.info.path.subresource == "scale";
         if !is_admitted {
             self.admit_owned(call, attributes, &mut object, &mut owners)?;
         }
         if self.admission.may_mutate() {
-            delta = self.delta(call, &old, &object);
+            delta = self.delta(&call.info, &old, &object);
         }
         let status = delta.field(&object, "status");
         self.check_versions(call, &mut object, &old)?;
         self.apply_strategy(call, &mut object, &old);
-        self.check_escalation(call, &object, Some(&old))?;
+        let objects = Objects { catalog: &self.catalog, store: &self.store };
+        self.access.check_escalation(objects, &call.info, &object, Some(&old))?;
         if kind.table == self.tables.definitions {
-            lifecycle::prepare_write(&mut object, &old, &call.path.subresource, &self.profile);
+            lifecycle::prepare_write(&mut object, &old, &call.info.path.subresource, &self.profile);
         }
-        let owners = if call.is_encoded_anew {
+        let owners = if call.written.is_encoded_anew {
             owners
         } else {
             owners::keep_times_if_unchanged(&object, owners, &old)
@@ -106,22 +112,40 @@ impl ApiServer {
         let has_one_version = kind.custom.as_ref().is_some_and(|custom| custom.family.has_one_version);
         let was_checked =
             has_one_version && entry.was_written_under(kind.epoch()) && self.tolerated_nothing(&entry);
-        if call.path.subresource.is_empty() {
+        if call.info.path.subresource.is_empty() {
             let (store, profile) = (&self.store, &self.profile);
-            self.allocations.allocate(&kind, &mut object, Some(&old), store, profile, call.dry_run)?;
+            self.allocations.allocate(
+                &kind,
+                &mut object,
+                Some(&old),
+                store,
+                profile,
+                call.options.dry_run,
+            )?;
         }
-        let subresource = &*call.path.subresource;
-        let part =
-            call.writes_part().then_some(StatusWrite { subresource, object: &delta, status, was_checked });
-        let mut earlier = self.check_admin_access(call, &object, Some(&old));
-        earlier.extend(self.check_claim_permissions(call, &object, &old));
-        let rules =
-            Validation { profile: &self.profile, draws: &mut self.draws, empties: &call.empties, earlier };
+        let subresource = &*call.info.path.subresource;
+        let part = call.info.writes_part().then_some(StatusWrite {
+            subresource,
+            object: &delta,
+            status,
+            was_checked,
+        });
+        let (info, namespaces) = (&call.info, self.tables.namespaces);
+        let mut earlier = devices::check_admin_access(&self.store, namespaces, info, &object, Some(&old));
+        let objects = Objects { catalog: &self.catalog, store: &self.store };
+        let minor = self.profile.minor;
+        earlier.extend(claims::check_permissions(&mut self.access, objects, minor, info, &object, &old));
+        let rules = Validation {
+            profile: &self.profile,
+            draws: &mut self.draws,
+            empties: &call.body.empties,
+            earlier,
+        };
         validation::validate_update(&kind, &object, &old, part, rules, &mut call.warnings)?;
         // A scale is written like the object itself.
-        if matches!(&*call.path.subresource, "" | "scale") {
+        if matches!(&*call.info.path.subresource, "" | "scale") {
             call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
-        } else if call.path.subresource == "status" {
+        } else if call.info.path.subresource == "status" {
             call.warnings.extend(validation::status_warnings(&kind, &object));
         }
         if !is_admitted {
@@ -133,48 +157,55 @@ impl ApiServer {
     /// Sets, keeps and drops fields as the strategy of the kind says.
     fn apply_strategy(&self, call: &Call<'_>, object: &mut Value, old: &Value) {
         let minor = self.profile.minor;
-        prepare(call, object, old, minor);
-        let context =
-            strategy::Context { minor, now: call.now, user: call.request.user, shares_labels: false };
-        strategy::prepare_part(&call.kind, object, old, &call.path.subresource, context);
-        if strategy::counts_dropped(&call.kind) {
-            count_generation(&call.kind, object, old, call);
+        prepare(&call.info, object, old, minor);
+        let context = strategy::Context {
+            minor,
+            now: call.info.now,
+            user: call.info.request.user,
+            shares_labels: false,
+        };
+        strategy::prepare_part(&call.info.kind, object, old, &call.info.path.subresource, context);
+        if strategy::counts_dropped(&call.info.kind) {
+            count_generation(&call.info.kind, object, old, call);
         }
-        strategy::drop_disabled(&call.kind, object, old, minor);
+        strategy::drop_disabled(&call.info.kind, object, old, minor);
     }
 
     /// Sets the stored object as the baseline for decoding the body of an update: the decoder skips unchanged fields, which
     /// were decoded before. Custom resources get a baseline only if the update needs their delta.
     pub(super) fn set_baseline(&self, call: &mut Call<'_>) {
-        let has_baseline = match &call.kind.custom {
-            None => call.kind.is_storage(),
+        let has_baseline = match &call.info.kind.custom {
+            None => call.info.kind.is_storage(),
             // Defaults change the object after decoding, which would invalidate the delta.
-            Some(custom) => !custom.version.schema.has_defaults && self.needs_delta(call),
+            Some(custom) => !custom.version.schema.has_defaults && self.needs_delta(&call.info),
         };
-        let entry =
-            self.entry(call).ok().filter(|entry| has_baseline && entry.was_written_under(call.kind.epoch()));
-        call.baseline = entry.map(|entry| call.kind.written_form(entry));
+        let entry = call
+            .info
+            .entry(&self.store)
+            .ok()
+            .filter(|entry| has_baseline && entry.was_written_under(call.info.kind.epoch()));
+        call.body.baseline = entry.map(|entry| call.info.kind.written_form(entry));
     }
 
     /// The difference between the old and the new object, if the update needs it.
-    fn delta(&self, call: &Call<'_>, old: &Value, object: &Value) -> Delta {
-        if self.needs_delta(call) { Delta::between(old, object) } else { Delta::Other }
+    fn delta(&self, info: &RequestInfo<'_>, old: &Value, object: &Value) -> Delta {
+        if self.needs_delta(info) { Delta::between(old, object) } else { Delta::Other }
     }
 
     /// Whether an update needs the delta: to track field owners, or to validate the status of a custom resource.
-    fn needs_delta(&self, call: &Call<'_>) -> bool {
-        self.managed_fields || call.kind.custom.is_some() && call.writes_part()
+    fn needs_delta(&self, info: &RequestInfo<'_>) -> bool {
+        self.managed_fields || info.kind.custom.is_some() && info.writes_part()
     }
 
     /// Compares the uid and the resource version of the body with those of the stored object.
     fn check_versions(&self, call: &Call<'_>, object: &mut Value, old: &Value) -> Outcome<()> {
-        let (resource, name) = (&call.kind.resource, &*call.path.name);
+        let (resource, name) = (&call.info.kind.resource, &*call.info.path.name);
         check_uid(call, object, metadata::text(old, "uid"))?;
         let version =
             options::version(metadata::text(object, "resourceVersion")).map_err(BoxedRejection::internal)?;
         let current = metadata::text(old, "resourceVersion");
         match version.filter(|version| *version != 0) {
-            None if !call.kind.rules.unconditional_update => {
+            None if !call.info.kind.rules.unconditional_update => {
                 let error = FieldError {
                     cause: Cause::Invalid,
                     field: "metadata.resourceVersion".to_owned(),
@@ -204,34 +235,35 @@ impl ApiServer {
         if call.attempt.is_ahead() {
             return Err(self.stop_prepared(call, Write::Update { object, owners, entry, old }));
         }
-        let (kind, key) = (&Arc::clone(&call.kind), call.key());
+        let (kind, key) = (&Arc::clone(&call.info.kind), call.info.key());
         if self.is_last_update(kind, &object) {
-            if !call.dry_run {
-                self.remove_object(kind, &key, call.now);
+            if !call.options.dry_run {
+                self.remove_object(kind, &key, call.info.now);
             }
             // No storage turns its empty lists into absent ones.
             let shown =
-                with_empties(&object, &call.empties, |empty| object.pointer(&empty.pointer).is_some());
+                with_empties(&object, &call.body.empties, |empty| object.pointer(&empty.pointer).is_some());
             let last = Stored::new(shown.into_owned(), owners.entries);
             let shown = kind.served_form(&last);
             return Ok(Reply { removed: Some(last), ..Reply::object(200, shown) });
         }
-        let mut object = self.convert_for_storage(call, object, owners.entries.as_deref())?;
-        if !call.dry_run {
+        let mut object =
+            conversions::convert_for_storage(call, self.stored_objects(), object, owners.entries.as_deref())?;
+        if !call.options.dry_run {
             metadata::metadata_mut(&mut object).remove("selfLink");
         }
-        if !call.is_encoded_anew && is_same(&object, &owners, &entry.stored()) {
-            call.after = Some(old.clone());
+        if !call.written.is_encoded_anew && is_same(&object, &owners, &entry.stored()) {
+            call.written.after = Some(old.clone());
             return Ok(Reply::object(200, kind.served_form(&old)));
         }
-        if call.dry_run {
+        if call.options.dry_run {
             return Ok(Reply::object(200, kind.serve_stored(&Stored::new(object, owners.entries))));
         }
         prepared::check_size(call, &key, &object, &owners)?;
         let stored = self.store.put(kind.table, &key, kind.epoch(), object, owners);
         let reply = kind.serve_stored(&stored);
-        call.after = Some(if kind.custom.is_none() { stored } else { reply.clone() });
-        self.follow(&Change { kind, key: &key, old: Some(&old), now: call.now });
+        call.written.after = Some(if kind.custom.is_none() { stored } else { reply.clone() });
+        self.follow(&Change { kind, key: &key, old: Some(&old), now: call.info.now });
         Ok(Reply::object(200, reply))
     }
 
@@ -251,22 +283,22 @@ impl ApiServer {
 /// that it is immutable.
 fn check_uid(call: &Call<'_>, object: &Value, actual: &str) -> Outcome<()> {
     let uid = metadata::text(object, "uid");
-    if uid.is_empty() || uid == actual || call.request.method == Method::Patch {
+    if uid.is_empty() || uid == actual || call.info.request.method == Method::Patch {
         return Ok(());
     }
-    let (resource, path) = (&call.kind.resource, etcd::path(&call.kind, &call.key()));
+    let (resource, path) = (&call.info.kind.resource, etcd::path(&call.info.kind, &call.info.key()));
     // A dry run checks the precondition above the storage, which adds the prefix.
-    let shown = path.strip_prefix("/registry").filter(|_| call.dry_run).unwrap_or(&path);
+    let shown = path.strip_prefix("/registry").filter(|_| call.options.dry_run).unwrap_or(&path);
     let text = format!(
         "StorageError: invalid object, Code: 4, Key: {shown}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
          UID in precondition: {uid}, UID in object meta: {actual}"
     );
-    Err(BoxedRejection::conflict(resource, &resource.plural, &call.path.name, &text))
+    Err(BoxedRejection::conflict(resource, &resource.plural, &call.info.path.name, &text))
 }
 
 /// Rejects an object whose name differs from the name in the path.
-pub(crate) fn check_name(call: &Call<'_>, object: &Value) -> Outcome<()> {
-    let (name, url) = (metadata::text(object, "name"), &*call.path.name);
+pub(crate) fn check_name(info: &RequestInfo<'_>, object: &Value) -> Outcome<()> {
+    let (name, url) = (metadata::text(object, "name"), &*info.path.name);
     if name.is_empty() {
         let why = "was undeterminable: name must be provided";
         return Err(BoxedRejection::bad_request(format!(
@@ -281,10 +313,10 @@ pub(crate) fn check_name(call: &Call<'_>, object: &Value) -> Outcome<()> {
 }
 
 /// Restores the fields that the endpoint cannot write from the stored object.
-fn prepare(call: &Call<'_>, object: &mut Value, old: &Value, minor: u32) {
-    let kind = &*call.kind;
+fn prepare(info: &RequestInfo<'_>, object: &mut Value, old: &Value, minor: u32) {
+    let kind = &*info.kind;
     keep_metadata(metadata::metadata_mut(object), &old["metadata"]);
-    match &*call.path.subresource {
+    match &*info.path.subresource {
         "status" => only_status(kind, object, old),
         // The subresource built this object from the stored object.
         "approval" | "ephemeralcontainers" | "resize" => {}
@@ -390,7 +422,7 @@ fn count_generation(kind: &Kind, object: &mut Value, old: &Value, call: &Call<'_
     };
     let relevant =
         |name: &str| name != "metadata" && name != "apiVersion" && !(kind.rules.status && name == "status");
-    let (empties, part) = (&call.empties, part.filter(|_| call.path.subresource != "status"));
+    let (empties, part) = (&call.body.empties, part.filter(|_| call.info.path.subresource != "status"));
     let has_new_part = part.is_some_and(|part| object["metadata"].get(part) != old["metadata"].get(part));
     let gives_empty = empties.iter().any(|empty| empty.pointer.split('/').nth(1).is_some_and(relevant));
     let is_exactly_new = gives_empty && rule == Generation::ExactSpecification;

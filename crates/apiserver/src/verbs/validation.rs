@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::admission::policy;
 use crate::admission::webhook::configuration;
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::delta::Delta;
 use crate::field::{Cause, FieldError};
 use crate::kinds::typed::{Empty, with_empties};
@@ -21,18 +21,18 @@ use crate::server::draws::Draws;
 use crate::{crd, metadata};
 
 /// Sets the namespace of the path on an object, and rejects an object with another one.
-pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()> {
-    if !call.kind.resource.namespaced {
+pub(super) fn match_namespace(info: &RequestInfo<'_>, object: &mut Value) -> Outcome<()> {
+    if !info.kind.resource.namespaced {
         metadata::metadata_mut(object).remove("namespace");
         return Ok(());
     }
     let given = metadata::text(object, "namespace");
-    if !given.is_empty() && given != call.path.namespace {
+    if !given.is_empty() && given != info.path.namespace {
         return Err(BoxedRejection::other_namespace());
     }
     if given.is_empty() {
         metadata::metadata_mut(object)
-            .insert("namespace".to_owned(), Value::String(call.path.namespace.to_string()));
+            .insert("namespace".to_owned(), Value::String(info.path.namespace.to_string()));
     }
     Ok(())
 }

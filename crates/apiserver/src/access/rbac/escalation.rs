@@ -11,7 +11,7 @@ use crate::access::attributes::Subject;
 use crate::access::rbac::binding::RoleKind;
 use crate::access::rbac::policy::Grant;
 use crate::access::rbac::rule::{self, Rule};
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::gotext::quote;
 use crate::kinds::objects::Objects;
 use crate::metadata;
@@ -27,40 +27,40 @@ impl Access {
     pub(crate) fn check_escalation(
         &mut self,
         objects: Objects<'_>,
-        call: &Call<'_>,
+        info: &RequestInfo<'_>,
         object: &Value,
         old: Option<&Value>,
     ) -> Outcome<()> {
-        let who = call.request.user;
+        let who = info.request.user;
         let tables = self.policy.tables();
-        if !tables.has(call.kind.table)
+        if !tables.has(info.kind.table)
             || who.is_privileged()
             || old.is_some_and(|old| changes_only_gc_fields(object, old))
         {
             return Ok(());
         }
-        if call.kind.table == tables.roles || call.kind.table == tables.cluster_roles {
-            self.check_role(objects, call, object, old)
+        if info.kind.table == tables.roles || info.kind.table == tables.cluster_roles {
+            self.check_role(objects, info, object, old)
         } else {
-            self.check_binding(objects, call, object)
+            self.check_binding(objects, info, object)
         }
     }
 
     fn check_role(
         &mut self,
         objects: Objects<'_>,
-        call: &Call<'_>,
+        info: &RequestInfo<'_>,
         object: &Value,
         old: Option<&Value>,
     ) -> Outcome<()> {
-        let who = call.request.user;
-        let escalate = Attributes { verb: "escalate".into(), ..Attributes::from_request(call.request) };
+        let who = info.request.user;
+        let escalate = Attributes { verb: "escalate".into(), ..Attributes::from_request(info.request) };
         if self.may(objects, who, &escalate) {
             return Ok(());
         }
         let name = metadata::text(object, "name");
-        self.confirm(objects, who, &call.path.namespace, &Rule::read_all(object))
-            .map_err(|why| BoxedRejection::forbidden(&call.kind.resource, name, &why))?;
+        self.confirm(objects, who, &info.path.namespace, &Rule::read_all(object))
+            .map_err(|why| BoxedRejection::forbidden(&info.kind.resource, name, &why))?;
         let aggregation = |role: &Value| role["aggregationRule"].clone();
         let none = Value::Null;
         let before = old.map_or(none.clone(), aggregation);
@@ -69,13 +69,13 @@ impl Access {
         let everything = [Rule::all_resources(), Rule::all_urls()];
         if touched && self.confirm(objects, who, "", &everything).is_err() {
             let why = "must have cluster-admin privileges to use an aggregationRule";
-            return Err(BoxedRejection::forbidden(&call.kind.resource, name, why));
+            return Err(BoxedRejection::forbidden(&info.kind.resource, name, why));
         }
         Ok(())
     }
 
-    fn check_binding(&mut self, objects: Objects<'_>, call: &Call<'_>, object: &Value) -> Outcome<()> {
-        let (who, namespace) = (call.request.user, &*call.path.namespace);
+    fn check_binding(&mut self, objects: Objects<'_>, info: &RequestInfo<'_>, object: &Value) -> Outcome<()> {
+        let (who, namespace) = (info.request.user, &*info.path.namespace);
         let reference = &object["roleRef"];
         let kind = RoleKind::from_reference(reference);
         let role = reference["name"].as_str().unwrap_or_default();
@@ -99,7 +99,7 @@ impl Access {
             return Err(BoxedRejection::not_found(resource, role));
         };
         self.confirm(objects, who, namespace, &rules).map_err(|why| {
-            BoxedRejection::forbidden(&call.kind.resource, metadata::text(object, "name"), &why)
+            BoxedRejection::forbidden(&info.kind.resource, metadata::text(object, "name"), &why)
         })
     }
 

@@ -8,7 +8,7 @@ use windtunnel_core::{Object, Resource, pod};
 use crate::access::Access;
 use crate::access::SECRETS;
 use crate::access::tokens::token::{Bound, Claims, ISSUER, Reference};
-use crate::call::{Call, part};
+use crate::call::{Call, RequestInfo, part};
 use crate::field::FieldError;
 use crate::gotext::quote;
 use crate::kinds::objects::Objects;
@@ -36,12 +36,12 @@ impl Access {
     pub(crate) fn request_token(
         &mut self,
         objects: Objects<'_>,
-        call: &Call<'_>,
+        info: &RequestInfo<'_>,
         mut request: Value,
         account: &Object,
     ) -> Outcome<(Value, Value)> {
-        let (namespace, name) = (&*call.path.namespace, &*call.path.name);
-        let now = call.now.as_second();
+        let (namespace, name) = (&*info.path.namespace, &*info.path.name);
+        let now = info.now.as_second();
         let seconds = expiration(&request);
         let given = request.clone();
         if request["spec"]["audiences"].as_array().is_none_or(Vec::is_empty) {
@@ -68,7 +68,7 @@ impl Access {
             subject: format!("system:serviceaccount:{namespace}:{name}"),
         };
         let token = self.issuer.sign(&claims);
-        let expires = call.now + jiff::SignedDuration::from_secs(seconds);
+        let expires = info.now + jiff::SignedDuration::from_secs(seconds);
         let own: Map<String, Value> = OWN
             .iter()
             .filter_map(|field| Some(((*field).to_owned(), given["metadata"].get(field)?.clone())))
@@ -93,16 +93,16 @@ impl Access {
 /// The service account does not exist, or the request is invalid or for another one.
 pub(crate) fn complete(
     objects: Objects<'_>,
-    call: &Call<'_>,
+    info: &RequestInfo<'_>,
     request: &mut Value,
     profile: &Profile,
 ) -> Outcome<Object> {
-    check_place(call, request, profile)?;
-    let account = bound_object(objects, &SERVICE_ACCOUNTS, &call.path.namespace, &call.path.name)?;
+    check_place(info, request, profile)?;
+    let account = bound_object(objects, &SERVICE_ACCOUNTS, &info.path.namespace, &info.path.name)?;
     check_uid(request, &account, profile)?;
     let own = metadata::metadata_mut(request);
     own.insert("name".to_owned(), json!(account.name()));
-    own.insert("creationTimestamp".to_owned(), json!(rfc3339(call.now)));
+    own.insert("creationTimestamp".to_owned(), json!(rfc3339(info.now)));
     if profile.minor >= since::TOKEN_REQUEST_UID {
         own.insert("uid".to_owned(), json!(account.uid()));
     } else {
@@ -118,15 +118,15 @@ fn expiration(request: &Value) -> i64 {
 }
 
 /// Checks that the name and the namespace in the body, if any, are those of the path.
-fn check_place(call: &Call<'_>, request: &Value, profile: &Profile) -> Outcome<()> {
+fn check_place(info: &RequestInfo<'_>, request: &Value, profile: &Profile) -> Outcome<()> {
     for (field, path, what) in
-        [("name", &call.path.name, "name"), ("namespace", &call.path.namespace, "namespace")]
+        [("name", &info.path.name, "name"), ("namespace", &info.path.namespace, "namespace")]
     {
         let given = metadata::text(request, field);
         if !given.is_empty() && given != path.as_ref() {
             let why = format!("must match the service account {what} if specified");
             let error = FieldError::invalid(format!("metadata.{field}"), given, why);
-            return Err(BoxedRejection::invalid(GROUP, KIND, &call.path.name, &[error], profile));
+            return Err(BoxedRejection::invalid(GROUP, KIND, &info.path.name, &[error], profile));
         }
     }
     Ok(())

@@ -82,6 +82,11 @@ struct Tally {
 struct SharedChecks(Mutex<Checks>);
 
 impl SharedChecks {
+    /// The checks, for a caller that shares the server with nobody.
+    fn get_mut(&mut self) -> &mut Checks {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Checks> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -133,9 +138,9 @@ impl Counts {
     }
 
     /// Begins to count the permissions that a request needs beside its own. It `is_new` unless webhooks have answered.
-    pub(crate) fn begin_checks(&self, request: &Request<'_>, is_new: bool) {
+    pub(crate) fn begin_checks(&mut self, request: &Request<'_>, is_new: bool) {
         let is_counted = self.counts(request.via);
-        let mut checks = self.checks.lock();
+        let checks = self.checks.get_mut();
         checks.is_counted = is_counted;
         if is_new {
             checks.of_request.clear();
@@ -148,8 +153,8 @@ impl Counts {
     }
 
     /// Notes a permission that a user lacks, in case that the plug-in that asks for it rejects the request.
-    pub(crate) fn note_lacked(&self, who: &Identity, asked: &Attributes<'_>) {
-        let mut checks = self.checks.lock();
+    pub(crate) fn note_lacked(&mut self, who: &Identity, asked: &Attributes<'_>) {
+        let checks = self.checks.get_mut();
         // A plug-in asks for all objects as well, before or after the one of the request.
         if checks.lacked.is_none() || !asked.name.ends_with('*') {
             checks.tally.write_key(who, asked);
@@ -158,13 +163,13 @@ impl Counts {
     }
 
     /// Forgets the permissions that the last plug-in asked for.
-    pub(crate) fn begin_plugin(&self) {
-        self.checks.lock().lacked = None;
+    pub(crate) fn begin_plugin(&mut self) {
+        self.checks.get_mut().lacked = None;
     }
 
     /// Counts the permission whose lack made the current plug-in reject the request.
-    pub(crate) fn count_lacked(&self) {
-        let mut checks = self.checks.lock();
+    pub(crate) fn count_lacked(&mut self) {
+        let checks = self.checks.get_mut();
         if let Some((who, key)) = checks.lacked.take() {
             checks.tally.key = key;
             checks.count(&who, false);

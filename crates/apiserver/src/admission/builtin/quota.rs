@@ -12,7 +12,7 @@ use windtunnel_core::quota::{self, UsageCount};
 use windtunnel_core::{Resource, name_of};
 
 use crate::admission::{Admission, Admitter, Attributes, Operation};
-use crate::call::Call;
+use crate::call::{Call, RequestInfo};
 use crate::kinds::Kind;
 use crate::kinds::catalog::Catalog;
 use crate::rejection::{BoxedRejection, Outcome};
@@ -30,27 +30,27 @@ impl Admitter<'_> {
     /// 403 of the first quota that the object exceeds.
     pub(in crate::admission) fn check_quotas(
         &self,
-        call: &Call<'_>,
+        info: &RequestInfo<'_>,
         attributes: Attributes<'_>,
         object: &Value,
     ) -> Outcome<()> {
         let quotas = quotas(self.admission.quotas, self.store, attributes.namespace);
         if quotas.is_empty()
-            || !call.path.subresource.is_empty()
-            || !is_charged(&call.kind, attributes.operation)
+            || !info.path.subresource.is_empty()
+            || !is_charged(&info.kind, attributes.operation)
         {
             return Ok(());
         }
-        let increase = increase(&call.kind, object, attributes.old, call.now);
+        let increase = increase(&info.kind, object, attributes.old, info.now);
         for quota in quotas {
-            self.check_quota(call, attributes, object, &increase, &quota)?;
+            self.check_quota(info, attributes, object, &increase, &quota)?;
         }
         Ok(())
     }
 
     fn check_quota(
         &self,
-        call: &Call<'_>,
+        info: &RequestInfo<'_>,
         attributes: Attributes<'_>,
         object: &Value,
         increase: &Amounts,
@@ -58,14 +58,14 @@ impl Admitter<'_> {
     ) -> Outcome<()> {
         let limits = self.admission.limits(quota);
         let hard = amounts::read(limits);
-        let is_pod = call.kind.is_resource("", "pods");
-        let Resource { group, plural, .. } = &call.kind.resource;
+        let is_pod = info.kind.is_resource("", "pods");
+        let Resource { group, plural, .. } = &info.kind.resource;
         if !quota::covers(&quota["spec"], group, plural, object) {
             return Ok(());
         }
         let name = name_of(quota);
         let rejection =
-            |why: String| Err(BoxedRejection::forbidden(&call.kind.resource, attributes.name, &why));
+            |why: String| Err(BoxedRejection::forbidden(&info.kind.resource, attributes.name, &why));
         let missing = if is_pod { missing(&object["spec"], &hard) } else { String::new() };
         if !missing.is_empty() {
             return rejection(format!("failed quota: {name}: must specify {missing}"));
@@ -73,7 +73,7 @@ impl Admitter<'_> {
         let is_counted = quota["status"]["hard"] == quota["spec"]["hard"];
         let used = if self.admission.has_quota_controller {
             let used = amounts::read(&quota["status"]["used"]);
-            let counted = object_usage(&call.kind, object, call.now);
+            let counted = object_usage(&info.kind, object, info.now);
             let unknown = counted.keys().filter(|name| hard.contains_key(*name) && !used.contains_key(*name));
             let unknown: Vec<&str> = unknown.map(String::as_str).collect();
             if !unknown.is_empty() {
@@ -84,7 +84,7 @@ impl Admitter<'_> {
         } else if is_counted {
             amounts::read(&quota["status"]["used"])
         } else {
-            count(self.catalog, self.store, attributes.namespace, quota, limits, call.now).used().clone()
+            count(self.catalog, self.store, attributes.namespace, quota, limits, info.now).used().clone()
         };
         let exceeded: Vec<&String> = increase
             .iter()
@@ -117,16 +117,17 @@ impl Admission {
 
     /// Updates the status of each quota of a namespace after a write.
     pub(crate) fn update_quota_statuses(&self, catalog: &Catalog, store: &mut Store, call: &Call<'_>) {
-        let is_creation = call.refused_new.is_some() || call.after.is_some() && call.before.is_none();
-        if self.has_quota_controller || is_creation && !call.kind.is_resource("", "resourcequotas") {
+        let is_creation = call.written.refused_new.is_some()
+            || call.written.after.is_some() && call.written.before.is_none();
+        if self.has_quota_controller || is_creation && !call.info.kind.is_resource("", "resourcequotas") {
             self.charge_quotas(store, call);
             return;
         }
-        let namespace = &*call.path.namespace;
+        let namespace = &*call.info.path.namespace;
         for quota in quotas(self.quotas, store, namespace) {
             let limits = self.limits(&quota);
             if !limits.is_null() {
-                let used = count(catalog, store, namespace, &quota, limits, call.now).to_value();
+                let used = count(catalog, store, namespace, &quota, limits, call.info.now).to_value();
                 self.set_status(store, namespace, &quota, &json!({ "hard": limits, "used": used }));
             }
         }
@@ -134,16 +135,16 @@ impl Admission {
 
     /// Adds the usage of a written object to the status of the quotas that cover it.
     fn charge_quotas(&self, store: &mut Store, call: &Call<'_>) {
-        let operation = if call.before.is_some() { Operation::Update } else { Operation::Create };
-        let written = call.after.as_deref().or(call.refused_new.as_ref());
-        let Some(object) =
-            written.filter(|_| call.path.subresource.is_empty() && is_charged(&call.kind, operation))
+        let operation = if call.written.before.is_some() { Operation::Update } else { Operation::Create };
+        let written = call.written.after.as_deref().or(call.written.refused_new.as_ref());
+        let Some(object) = written
+            .filter(|_| call.info.path.subresource.is_empty() && is_charged(&call.info.kind, operation))
         else {
             return;
         };
-        let Resource { group, plural, .. } = &call.kind.resource;
-        let increase = increase(&call.kind, object, call.before.as_deref(), call.now);
-        for quota in quotas(self.quotas, store, &call.path.namespace) {
+        let Resource { group, plural, .. } = &call.info.kind.resource;
+        let increase = increase(&call.info.kind, object, call.written.before.as_deref(), call.info.now);
+        for quota in quotas(self.quotas, store, &call.info.path.namespace) {
             let mut used = amounts::read(&quota["status"]["used"]);
             let charged: Amounts = increase
                 .iter()
@@ -156,7 +157,7 @@ impl Admission {
             amounts::add(&mut used, &charged);
             let mut status = quota["status"].clone();
             status["used"] = listed(&used);
-            self.set_status(store, &call.path.namespace, &quota, &status);
+            self.set_status(store, &call.info.path.namespace, &quota, &status);
         }
     }
 

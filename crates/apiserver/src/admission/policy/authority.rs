@@ -7,7 +7,7 @@ use windtunnel_core::Identity;
 use super::expression::Given;
 use crate::access::{Attributes, AuthorizationMode, Subject};
 use crate::admission::{self, Admitter};
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::cel::value::Value;
 use crate::cel::value::authorization::{Account, AuthorizationCheck, Authorizer, CheckAttributes};
 
@@ -42,18 +42,18 @@ impl Authorizer for Admitter<'_> {
 /// The values of the variables `authorizer` and `authorizer.requestResource` for a write.
 pub(super) fn variables<'a>(
     admitter: &'a Admitter<'_>,
-    call: &Call<'_>,
+    info: &RequestInfo<'_>,
     attributes: admission::Attributes<'_>,
 ) -> Vec<Given<'a>> {
     let who = Rc::new(Account {
-        user: call.request.user.user.clone(),
-        groups: call.request.user.all_groups().map(str::to_owned).collect(),
+        user: info.request.user.user.clone(),
+        groups: info.request.user.all_groups().map(str::to_owned).collect(),
     });
-    let resource = &call.kind.resource;
+    let resource = &info.kind.resource;
     let asked = CheckAttributes {
         group: resource.group.to_string(),
         resource: resource.plural.to_string(),
-        subresource: call.path.subresource.to_string(),
+        subresource: info.path.subresource.to_string(),
         namespace: attributes.namespace.to_owned(),
         name: attributes.name.to_owned(),
         ..CheckAttributes::default()

@@ -9,7 +9,7 @@ use super::{Binding, Constraints, Policy, Validation, authority, params};
 use crate::admission::converted::Write;
 use crate::admission::review;
 use crate::admission::{Admitter, Attributes};
-use crate::call::Call;
+use crate::call::{Call, RequestInfo};
 use crate::cel::json;
 use crate::cel::value::{EvalError, Value};
 use crate::kinds::Kind;
@@ -41,18 +41,20 @@ impl Admitter<'_> {
     ) -> Outcome<()> {
         let mut first = Ok(());
         for (policy, bindings) in self.admission.policies.validating.bound() {
-            let Some(kind) = self.applies(&policy.constraints, call, attributes, object)? else { continue };
+            let Some(kind) = self.applies(&policy.constraints, &call.info, attributes, object)? else {
+                continue;
+            };
             if let Some(why) = params::fault(self, policy) {
                 if !policy.ignores_failure {
                     let message =
                         format!("ValidatingAdmissionPolicy '{}' denied request: {why}", policy.name);
-                    first = first.and(Err(rejection(call, attributes, &message, "")));
+                    first = first.and(Err(rejection(&call.info, attributes, &message, "")));
                 }
                 continue;
             }
             for binding in bindings {
                 if let Some(constraints) = &binding.constraints
-                    && self.applies(constraints, call, attributes, object)?.is_none()
+                    && self.applies(constraints, &call.info, attributes, object)?.is_none()
                 {
                     continue;
                 }
@@ -75,18 +77,18 @@ impl Admitter<'_> {
     pub(super) fn applies(
         &self,
         constraints: &Constraints,
-        call: &Call<'_>,
+        info: &RequestInfo<'_>,
         attributes: Attributes<'_>,
         object: Option<&Json>,
     ) -> Outcome<Option<Arc<Kind>>> {
         for (rules, wanted) in [(&constraints.excluded, false), (&constraints.rules, true)] {
             for (rule, names) in rules {
                 let named = names.is_empty() || names.iter().any(|name| name == attributes.name);
-                let subresource = &call.path.subresource;
+                let subresource = &info.path.subresource;
                 if !named {
                     continue;
                 }
-                if let Some(kind) = rule.choose(self, &call.kind, subresource, attributes, object)? {
+                if let Some(kind) = rule.choose(self, &info.kind, subresource, attributes, object)? {
                     return Ok(wanted.then_some(kind));
                 }
             }
@@ -115,7 +117,7 @@ impl Admitter<'_> {
             let given =
                 [object.unwrap_or(&null), attributes.old.unwrap_or(&null), params, &request, &namespace];
             let mut variables = variables(&given);
-            variables.extend(authority::variables(self, call, attributes));
+            variables.extend(authority::variables(self, &call.info, attributes));
             denials.extend(evaluate_validations(policy, variables));
         }
         denials
@@ -137,7 +139,7 @@ impl Admitter<'_> {
         let null = Json::Null;
         let given = [object.unwrap_or(&null), attributes.old.unwrap_or(&null), &null, &request, &namespace];
         let mut variables = variables(&given);
-        variables.extend(authority::variables(self, call, attributes));
+        variables.extend(authority::variables(self, &call.info, attributes));
         all_met(conditions, &variables, &mut { POLICY_LIMIT })
     }
 
@@ -291,12 +293,17 @@ fn enforce(
     }
     let message =
         format!("ValidatingAdmissionPolicy '{policy}' with binding '{bound}' denied request: {why}");
-    Err(rejection(call, attributes, &message, &denial.reason))
+    Err(rejection(&call.info, attributes, &message, &denial.reason))
 }
 
 /// The error of a denied write.
-fn rejection(call: &Call<'_>, attributes: Attributes<'_>, message: &str, reason: &str) -> BoxedRejection {
-    let mut rejection = BoxedRejection::forbidden(&call.kind.resource, attributes.shown_name(None), message);
+fn rejection(
+    info: &RequestInfo<'_>,
+    attributes: Attributes<'_>,
+    message: &str,
+    reason: &str,
+) -> BoxedRejection {
+    let mut rejection = BoxedRejection::forbidden(&info.kind.resource, attributes.shown_name(None), message);
     (rejection.code, rejection.reason) = match reason {
         "Forbidden" => (403, "Forbidden"),
         "Unauthorized" => (401, "Unauthorized"),

@@ -9,7 +9,7 @@ use crate::admission::converted::Write;
 use crate::admission::reinvocation::Reinvocation;
 use crate::admission::{Admitter, Attributes};
 use crate::apply::configured;
-use crate::call::Call;
+use crate::call::{Call, RequestInfo};
 use crate::cel::json;
 use crate::kinds::Kind;
 use crate::patch::{PatchError, apply_own};
@@ -52,18 +52,20 @@ impl Admitter<'_> {
         reinvocation.start(|all| &mut all.policies, Some(object));
         for (policy, bindings) in policies.bound() {
             if let Some(why) = params::fault(self, policy) {
-                let applies = self.applies(&policy.constraints, call, attributes, Some(object))?.is_some();
+                let applies =
+                    self.applies(&policy.constraints, &call.info, attributes, Some(object))?.is_some();
                 if applies && !policy.ignores_failure {
                     errors.push(format!("policy '{}' denied request: {why}", policy.name));
                 }
                 continue;
             }
             for binding in bindings {
-                let Some(kind) = self.applies(&policy.constraints, call, attributes, Some(object))? else {
+                let Some(kind) = self.applies(&policy.constraints, &call.info, attributes, Some(object))?
+                else {
                     break;
                 };
                 if let Some(constraints) = &binding.constraints
-                    && self.applies(constraints, call, attributes, Some(object))?.is_none()
+                    && self.applies(constraints, &call.info, attributes, Some(object))?.is_none()
                 {
                     continue;
                 }
@@ -81,7 +83,7 @@ impl Admitter<'_> {
             }
         }
         reinvocation.end(|all| &mut all.policies, Some(object));
-        if errors.is_empty() { Ok(()) } else { Err(rejection(call, attributes, object, &errors)) }
+        if errors.is_empty() { Ok(()) } else { Err(rejection(&call.info, attributes, object, &errors)) }
     }
 
     /// Applies the mutations of a policy to the object in the version that the policy matches.
@@ -123,7 +125,7 @@ impl Admitter<'_> {
                 let old = attributes.old.unwrap_or(&null);
                 let given = [&*object, old, params, &request, &namespace];
                 let mut variables = variables(&given);
-                variables.extend(authority::variables(self, call, attributes));
+                variables.extend(authority::variables(self, &call.info, attributes));
                 if index == 0 && !all_met(&policy.expressions.conditions, &variables, &mut budget)? {
                     break;
                 }
@@ -166,13 +168,13 @@ fn apply_result(mutation: &Mutation, kind: &Kind, object: &Json, mut result: Jso
 
 /// The 403 error with the message of the first policy that failed.
 fn rejection(
-    call: &Call<'_>,
+    info: &RequestInfo<'_>,
     attributes: Attributes<'_>,
     object: &Json,
     errors: &[String],
 ) -> BoxedRejection {
     let mut rejection =
-        BoxedRejection::forbidden(&call.kind.resource, attributes.shown_name(Some(object)), "");
+        BoxedRejection::forbidden(&info.kind.resource, attributes.shown_name(Some(object)), "");
     rejection.message = errors.first().cloned().unwrap_or_default();
     rejection.reason = "Invalid";
     if let Some(details) = &mut rejection.details {

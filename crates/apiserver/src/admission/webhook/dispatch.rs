@@ -14,7 +14,6 @@ use crate::gotext::json_syntax::syntax_error;
 use crate::gotext::quote;
 use crate::kinds::Kind;
 use crate::outbound::client_config;
-use crate::outbound::endpoint::with_service_endpoint;
 use crate::outbound::hooks::{self, HookCall};
 use crate::patch::apply_own;
 use crate::rejection::{BoxedRejection, Outcome};
@@ -107,7 +106,13 @@ impl Admitter<'_> {
         attributes: Attributes<'_>,
         object: Option<&Value>,
     ) -> Outcome<Option<Arc<Kind>>> {
-        let chosen = webhook.matching.choose(self, &call.kind, &call.path.subresource, attributes, object)?;
+        let chosen = webhook.matching.choose(
+            self,
+            &call.info.kind,
+            &call.info.path.subresource,
+            attributes,
+            object,
+        )?;
         let Some(kind) = chosen else { return Ok(None) };
         if !webhook.is_conditional() {
             return Ok(Some(kind));
@@ -117,7 +122,7 @@ impl Admitter<'_> {
         match self.meets(&webhook.conditions, call, write, versioned.object.as_deref()) {
             Ok(met) => Ok(Some(Arc::clone(&kind)).filter(|_| met)),
             Err(_) if webhook.ignores_failure => Ok(None),
-            Err(why) => Err(BoxedRejection::forbidden(&call.kind.resource, attributes.name, &why)),
+            Err(why) => Err(BoxedRejection::forbidden(&call.info.kind.resource, attributes.name, &why)),
         }
     }
 
@@ -131,18 +136,16 @@ impl Admitter<'_> {
         object: Option<&Value>,
         mutating: bool,
     ) -> Outcome<Option<Value>> {
-        if call.dry_run && !webhook.dry_run {
+        if call.options.dry_run && !webhook.dry_run {
             let why = format!("admission webhook {} does not support dry run", quote(&webhook.name));
             return Err(BoxedRejection::bad_request(why));
         }
         let Versioned { object, old } = self.versioned(call, kind, attributes, object)?;
         let mut review =
             review::request(webhook.review, call, kind, attributes, object.as_deref(), old.as_deref());
-        review["request"]["uid"] = json!(hooks::uid(&webhook.id, &review, call.now));
+        review["request"]["uid"] = json!(hooks::uid(&webhook.id, &review, call.info.now));
         let hook = HookCall { target: webhook.target.clone(), review, timeout: webhook.timeout };
-        let hook = with_service_endpoint(hook, |resource, namespace, name| {
-            self.objects().get(resource, namespace, name)
-        });
+        let hook = self.objects().with_service_endpoint(hook);
         let result = match client_config::check_bundle(&hook.target) {
             Err(why) => Err(format!("could not get REST client: {why}")),
             Ok(()) => match call.attempt.ask(hook.clone())? {

@@ -2,7 +2,7 @@
 //!
 //! Objects are converted deep within the server, but webhooks can be called only at its edge. So an unknown
 //! conversion is recorded as wanted, and the object is passed on unchanged. Before anything is stored or
-//! returned, `ApiServer::run_wanted_conversions` requests all wanted conversions at once and reruns the request.
+//! returned, `server/definitions/conversions.rs` requests all wanted conversions at once and reruns the request.
 //! Conversions are cached as long as the definition is unchanged, so that an unchanged object is converted
 //! only once.
 

@@ -3,7 +3,9 @@
 
 use serde_json::Value;
 
+use super::pod;
 use crate::kinds::Kind;
+use crate::kinds::templates::template_path;
 use crate::profile::since;
 
 /// Group, plural, the pointer to the object with the field, the field, and the first minor that has it on by default.
@@ -38,6 +40,16 @@ const TABLE: &[Row] = &[
     ("coordination.k8s.io", "leases", "/spec", "strategy", NEVER),
     ("coordination.k8s.io", "leases", "/spec", "preferredHolder", NEVER),
 ];
+
+/// Removes fields of a template that need gates which are off by default (`DropDisabledTemplateFields`).
+pub(super) fn drop_in_template(kind: &Kind, object: &mut Value, old: Option<&Value>, minor: u32) {
+    let Some(path) = template_path(&kind.resource) else { return };
+    let before = old.map(|old| path.iter().fold(old, |value, field| &value[*field]));
+    let template = path.iter().try_fold(object, |value, field| value.get_mut(*field));
+    if let Some(template) = template {
+        pod::drop_disabled(template, before, minor);
+    }
+}
 
 /// Drops the disabled fields of a new or updated object.
 pub(super) fn drop_disabled(kind: &Kind, object: &mut Value, old: Option<&Value>, minor: u32) {

@@ -11,7 +11,6 @@ mod pod;
 mod request;
 pub(crate) mod service;
 mod status_writes;
-mod templates;
 
 use std::borrow::Cow;
 
@@ -40,7 +39,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
     if kind.rules.status && !keeps_status(kind) {
         reset_status(kind, object);
     }
-    templates::drop_disabled(kind, object, None, context.minor);
+    gates::drop_in_template(kind, object, None, context.minor);
     gates::drop_disabled(kind, object, None, context.minor);
     devices::drop_disabled(kind, object, None, context.minor);
     devices::set_times(kind, object, context.now);
@@ -84,7 +83,7 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value, minor
     if kind.rules.status {
         copy_field(object, old, "status");
     }
-    templates::drop_disabled(kind, object, Some(old), minor);
+    gates::drop_in_template(kind, object, Some(old), minor);
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "namespaces") => {
             // Only the finalize subresource changes the finalizers in the specification.

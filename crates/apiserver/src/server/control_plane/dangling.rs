@@ -6,6 +6,7 @@ use windtunnel_core::Resource;
 use windtunnel_core::clock::{Time, rfc3339};
 
 use crate::gotext::quote;
+use crate::kinds::catalog::Catalog;
 use crate::server::ApiServer;
 use crate::server::change::{Change, Derived};
 use crate::store::{Stored, TableId};
@@ -26,8 +27,8 @@ impl Derived for FlowSchemaConditions {
         {
             return;
         }
-        let Some(levels) = server.table_of(&LEVELS) else { return };
-        let Some(schemas) = server.table_of(&SCHEMAS) else { return };
+        let Some(levels) = table_of(&server.catalog, &LEVELS) else { return };
+        let Some(schemas) = table_of(&server.catalog, &SCHEMAS) else { return };
         let stored: Vec<(String, Stored)> = server
             .store
             .list(schemas, "")
@@ -43,11 +44,9 @@ impl Derived for FlowSchemaConditions {
     }
 }
 
-impl ApiServer {
-    /// The table of a kind that may have several versions.
-    fn table_of(&self, resource: &Resource) -> Option<TableId> {
-        self.catalog.versions(&resource.group, &resource.plural).first().map(|kind| kind.table)
-    }
+/// The table of a kind that may have several versions.
+fn table_of(catalog: &Catalog, resource: &Resource) -> Option<TableId> {
+    catalog.versions(&resource.group, &resource.plural).first().map(|kind| kind.table)
 }
 
 /// The condition of a FlowSchema with this priority level.
@@ -103,7 +102,7 @@ mod tests {
         let schema = json!({ "metadata": { "name": "s" }, "spec": spec });
         write(&mut server, &Write::create(&SCHEMAS, schema)).unwrap();
         let reason = |server: &ApiServer| {
-            let table = server.table_of(&SCHEMAS).unwrap();
+            let table = table_of(&server.catalog, &SCHEMAS).unwrap();
             let schema = server.store.get(table, "", "s").unwrap().served();
             schema["status"]["conditions"][0]["reason"].as_str().unwrap().to_owned()
         };

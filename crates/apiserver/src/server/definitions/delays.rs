@@ -9,11 +9,12 @@ use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, parse_rfc3339};
 use windtunnel_core::{condition, resources};
 
-use crate::call::Call;
+use crate::call::RequestInfo;
 use crate::kinds::Kind;
+use crate::kinds::objects::Objects;
+use crate::profile::Profile;
 use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::{Method, Request, ResourcePath, Target};
-use crate::server::ApiServer;
 use crate::store::{Store, TableId};
 
 /// How long the creation of objects is delayed after the kind was established, and the length of the delay
@@ -80,36 +81,32 @@ impl Definitions {
     }
 }
 
-impl ApiServer {
+impl Definitions {
     /// Rejects lists and watches while the storage of a kind is initialized again
     /// (`ResilientWatchCacheInitialization`). Pages of unselective lists are read from etcd instead.
-    pub(crate) fn check_storage(&self, call: &Call<'_>) -> Outcome<()> {
-        if self.until_ready(&call.kind, call.now).is_zero() || !self.needs_cache(call) {
+    pub(crate) fn check_storage(&self, info: &RequestInfo<'_>, profile: &Profile) -> Outcome<()> {
+        if self.until_ready(&info.kind, info.now).is_zero() || !needs_cache(info, profile) {
             return Ok(());
         }
         Err(BoxedRejection::initialising(""))
     }
 
-    /// Whether a request is served from a cache that may be uninitialized.
-    pub(super) fn needs_cache(&self, call: &Call<'_>) -> bool {
-        let lists = call.request.method == Method::Get && (call.is_watch() || call.path.name.is_empty());
-        let query = &call.request.query;
-        let given = |name: &str| !query.get(name).is_empty();
-        let selects = given("labelSelector") || given("fieldSelector");
-        let pages = given("continue") || given("limit") && query.get("limit") != "0" && !selects;
-        self.profile.refuses_while_initialising && lists && (call.is_watch() || !pages)
-    }
-
     /// How long a request is delayed before it is processed.
-    pub(crate) fn pause_before(&self, request: &Request<'_>, now: Time) -> Duration {
+    pub(crate) fn pause_before(
+        &self,
+        objects: Objects<'_>,
+        profile: &Profile,
+        request: &Request<'_>,
+        now: Time,
+    ) -> Duration {
         let Target::Resource(path) = &request.target else { return Duration::ZERO };
-        let Ok(kind) = self.catalog.resolve(path) else { return Duration::ZERO };
+        let Ok(kind) = objects.catalog.resolve(path) else { return Duration::ZERO };
         match request.method {
-            Method::Get if path.name.is_empty() && !self.profile.refuses_while_initialising => {
+            Method::Get if path.name.is_empty() && !profile.refuses_while_initialising => {
                 self.until_ready(&kind, now)
             }
             Method::Post
-                if self.definitions.pace.first_creates_wait && self.is_just_established(&kind, path, now) =>
+                if self.pace.first_creates_wait && is_just_established(objects, &kind, path, now) =>
             {
                 FIRST_CREATE_DELAY
             }
@@ -118,23 +115,33 @@ impl ApiServer {
     }
 
     fn until_ready(&self, kind: &Kind, now: Time) -> Duration {
-        let Some(changed) = self.definitions.storage_changed.get(&kind.table) else { return Duration::ZERO };
+        let Some(changed) = self.storage_changed.get(&kind.table) else { return Duration::ZERO };
         let passed = Duration::try_from(now.duration_since(*changed)).unwrap_or_default();
-        self.definitions.pace.storage.saturating_sub(passed)
+        self.pace.storage.saturating_sub(passed)
     }
+}
 
-    fn is_just_established(&self, kind: &Kind, path: &ResourcePath<'_>, now: Time) -> bool {
-        if kind.custom.is_none() || !path.subresource.is_empty() {
-            return false;
-        }
-        let name = format!("{}.{}", kind.resource.plural, kind.resource.group);
-        let Some(crd) = self.object(&resources::CUSTOM_RESOURCE_DEFINITIONS, "", &name) else { return false };
-        let conditions = crd.list("/status/conditions");
-        let since = condition::find(conditions, "Established")
-            .and_then(|found| found["lastTransitionTime"].as_str())
-            .and_then(parse_rfc3339);
-        since.is_some_and(|since| {
-            now.duration_since(since) < SignedDuration::try_from(FIRST_CREATE_DELAY).unwrap_or_default()
-        })
+/// Whether a request is served from a cache that may be uninitialized.
+pub(super) fn needs_cache(info: &RequestInfo<'_>, profile: &Profile) -> bool {
+    let lists = info.request.method == Method::Get && (info.is_watch() || info.path.name.is_empty());
+    let query = &info.request.query;
+    let given = |name: &str| !query.get(name).is_empty();
+    let selects = given("labelSelector") || given("fieldSelector");
+    let pages = given("continue") || given("limit") && query.get("limit") != "0" && !selects;
+    profile.refuses_while_initialising && lists && (info.is_watch() || !pages)
+}
+
+fn is_just_established(objects: Objects<'_>, kind: &Kind, path: &ResourcePath<'_>, now: Time) -> bool {
+    if kind.custom.is_none() || !path.subresource.is_empty() {
+        return false;
     }
+    let name = format!("{}.{}", kind.resource.plural, kind.resource.group);
+    let Some(crd) = objects.get(&resources::CUSTOM_RESOURCE_DEFINITIONS, "", &name) else { return false };
+    let conditions = crd.list("/status/conditions");
+    let since = condition::find(conditions, "Established")
+        .and_then(|found| found["lastTransitionTime"].as_str())
+        .and_then(parse_rfc3339);
+    since.is_some_and(|since| {
+        now.duration_since(since) < SignedDuration::try_from(FIRST_CREATE_DELAY).unwrap_or_default()
+    })
 }

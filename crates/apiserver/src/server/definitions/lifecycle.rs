@@ -19,7 +19,7 @@ use crate::names::NameRule;
 use crate::profile::Profile;
 use crate::server::ApiServer;
 use crate::server::change::{Change, Derived, Reload};
-use crate::server::definitions::naming::set_terminating;
+use crate::server::definitions::naming::{self, ClaimedNames, set_terminating};
 use crate::store::{Entry, TableId};
 
 /// The finalizer that keeps a definition until its objects are deleted.
@@ -135,7 +135,10 @@ impl ApiServer {
             return;
         }
         let changed = old.is_none_or(|old| old["spec"] != crd["spec"]);
-        self.accept_names(key, &crd, now);
+        let claimed = ClaimedNames::of_others(&self.store, self.tables.definitions, &crd);
+        for status in naming::statuses(&crd, &claimed, now) {
+            self.write_definition_status(key, status, now);
+        }
         if changed {
             let epoch = self.definitions.next_epoch();
             self.serve_definition(&crd, epoch, false);
@@ -265,7 +268,9 @@ impl ApiServer {
         let others: Vec<String> = others.map(str::to_owned).collect();
         if others.is_empty() {
             self.store.remove(self.tables.definitions, key, 0);
-            self.accept_waiting(&definition.group, now);
+            for name in naming::waiting(&self.store, self.tables.definitions, &definition.group) {
+                self.apply_definition(&resources::CUSTOM_RESOURCE_DEFINITIONS.key("", &name), None, now);
+            }
             let names = definition.versions.iter().map(|version| &*version.name);
             self.follow_versions(&definition.group, names, now);
             return;

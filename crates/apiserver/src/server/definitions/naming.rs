@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
-use windtunnel_core::{Key, condition, resources};
+use windtunnel_core::condition;
 
 use crate::crd::validation::Approval;
 use crate::gotext::quote;
 use crate::metadata;
-use crate::server::ApiServer;
+use crate::store::{Store, TableId};
 
 /// The accepted names of the other definitions in the group.
 #[derive(Debug, Default)]
-struct ClaimedNames {
+pub(super) struct ClaimedNames {
     resources: BTreeSet<String>,
     kinds: BTreeSet<String>,
 }
@@ -21,70 +21,67 @@ struct ClaimedNames {
 /// The reason and message of a name conflict, if there is one.
 type Conflict = Option<(&'static str, String)>;
 
-impl ApiServer {
-    /// Sets the conditions of the naming, establishing and approval controllers, in one write each like these
-    /// controllers.
-    pub(crate) fn accept_names(&mut self, key: &Key, crd: &Value, now: Time) {
-        let (accepted, conflict) = self.claimed(crd).accept(crd);
-        let mut next = crd.clone();
-        let mut conditions = next["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let is_established = |conditions: &[Value]| condition::is_true_in(conditions, "Established");
-        let names = match &conflict {
-            None => ("True", "NoConflicts", "no conflicts found"),
-            Some((reason, message)) => ("False", *reason, message.as_str()),
+/// The statuses that the naming, establishing and approval controllers write to a definition, one write each.
+pub(super) fn statuses(crd: &Value, claimed: &ClaimedNames, now: Time) -> Vec<Value> {
+    let (accepted, conflict) = claimed.accept(crd);
+    let mut written = Vec::new();
+    let mut next = crd.clone();
+    let mut conditions = next["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let is_established = |conditions: &[Value]| {
+        condition::find(conditions, "Established").is_some_and(|found| found["status"] == "True")
+    };
+    let names = match &conflict {
+        None => ("True", "NoConflicts", "no conflicts found"),
+        Some((reason, message)) => ("False", *reason, message.as_str()),
+    };
+    set_condition(&mut conditions, "NamesAccepted", names, now);
+    next["status"]["acceptedNames"] = accepted;
+    let established = is_established(&conditions);
+    if !established {
+        let pending = match &conflict {
+            None => ("False", "Installing", "the initial names have been accepted"),
+            Some(_) => ("False", "NotAccepted", "not all names are accepted"),
         };
-        set_condition(&mut conditions, "NamesAccepted", names, now);
-        next["status"]["acceptedNames"] = accepted;
-        let established = is_established(&conditions);
-        if !established {
-            let pending = match &conflict {
-                None => ("False", "Installing", "the initial names have been accepted"),
-                Some(_) => ("False", "NotAccepted", "not all names are accepted"),
-            };
-            set_condition(&mut conditions, "Established", pending, now);
-        }
+        set_condition(&mut conditions, "Established", pending, now);
+    }
+    next["status"]["conditions"] = json!(conditions);
+    if next != *crd {
+        written.push(next.clone());
+    }
+    if conflict.is_none() && !established {
+        let done = ("True", "InitialNamesAccepted", "the initial names have been accepted");
+        set_condition(&mut conditions, "Established", done, now);
         next["status"]["conditions"] = json!(conditions);
-        if next != *crd {
-            self.write_definition_status(key, next.clone(), now);
-        }
-        if conflict.is_none() && !established {
-            let done = ("True", "InitialNamesAccepted", "the initial names have been accepted");
-            set_condition(&mut conditions, "Established", done, now);
-            next["status"]["conditions"] = json!(conditions);
-            self.write_definition_status(key, next.clone(), now);
-        }
-        if let Some(approval) = Approval::from_definition(crd) {
-            let (status, reason, message) = approval.condition(crd);
-            let kind = "KubernetesAPIApprovalPolicyConformant";
-            set_condition(&mut conditions, kind, (status, reason, &message), now);
-            let before = std::mem::replace(&mut next["status"]["conditions"], json!(conditions));
-            if before != next["status"]["conditions"] {
-                self.write_definition_status(key, next, now);
-            }
+        written.push(next.clone());
+    }
+    if let Some(approval) = Approval::from_definition(crd) {
+        let (status, reason, message) = approval.condition(crd);
+        let kind = "KubernetesAPIApprovalPolicyConformant";
+        set_condition(&mut conditions, kind, (status, reason, &message), now);
+        let before = std::mem::replace(&mut next["status"]["conditions"], json!(conditions));
+        if before != next["status"]["conditions"] {
+            written.push(next);
         }
     }
+    written
+}
 
-    /// Lets the definitions of a group that wait for names accept those of a deleted definition.
-    pub(crate) fn accept_waiting(&mut self, group: &str, now: Time) {
-        let waiting: Vec<String> = self
-            .store
-            .list(self.tables.definitions, "")
-            .filter(|(_, _, entry)| {
-                let crd = entry.served();
-                crd["spec"]["group"] == group && condition::has_status(&crd, "NamesAccepted", "False")
-            })
-            .map(|(_, name, _)| name.to_owned())
-            .collect();
-        for name in waiting {
-            self.apply_definition(&resources::CUSTOM_RESOURCE_DEFINITIONS.key("", &name), None, now);
-        }
-    }
+/// The names of the definitions of a group that wait for names.
+pub(super) fn waiting(store: &Store, definitions: TableId, group: &str) -> Vec<String> {
+    let waits = |crd: &Value| {
+        crd["spec"]["group"] == group
+            && condition::find_in_status(crd, "NamesAccepted").is_some_and(|found| found["status"] == "False")
+    };
+    let all = store.list(definitions, "").filter(|(_, _, entry)| waits(&entry.served()));
+    all.map(|(_, name, _)| name.to_owned()).collect()
+}
 
-    /// The names of the other definitions in the group.
-    fn claimed(&self, crd: &Value) -> ClaimedNames {
+impl ClaimedNames {
+    /// The names of the other definitions in the group of a definition.
+    pub(super) fn of_others(store: &Store, definitions: TableId, crd: &Value) -> Self {
         let (group, own) = (&crd["spec"]["group"], metadata::text(crd, "name"));
-        let mut claimed = ClaimedNames::default();
-        for (_, name, entry) in self.store.list(self.tables.definitions, "") {
+        let mut claimed = Self::default();
+        for (_, name, entry) in store.list(definitions, "") {
             let other = entry.served();
             if name == own || other["spec"]["group"] != *group {
                 continue;
@@ -98,9 +95,7 @@ impl ApiServer {
         }
         claimed
     }
-}
 
-impl ClaimedNames {
     /// The names that a definition gets, and the last conflict if it does not get all requested names.
     fn accept(&self, crd: &Value) -> (Value, Conflict) {
         let (asked, had) = (&crd["spec"]["names"], &crd["status"]["acceptedNames"]);

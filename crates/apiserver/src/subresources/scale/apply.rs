@@ -41,12 +41,14 @@ impl ApiServer {
         current: &Value,
     ) -> Outcome<(Value, ScaleOwners)> {
         let config = apply::configuration(call, &SCALE)?;
-        let replicas = self.replicas(&call.kind);
+        let replicas = self.replicas(&call.info.kind);
         let owners = Managers::stored(object);
-        let kind = scale_kind(&call.kind);
+        let kind = scale_kind(&call.info.kind);
         let served = [Arc::clone(&kind)];
-        let tracker =
-            Tracker { versions: Versions::new(&served, &kind, self.catalog.minor()), ..self.tracker(call) };
+        let tracker = Tracker {
+            versions: Versions::new(&served, &kind, self.catalog.minor()),
+            ..self.tracker(&call.info)
+        };
         let own = replicas.of_scale(&owners);
         // The converter of custom resources does not know the type of an untyped Scale.
         let unconverted = |task: &str, object: &str| {
@@ -55,32 +57,32 @@ impl ApiServer {
                 "{task} ({object}; autoscaling/v1, Kind=Scale) to proper version: {target}"
             ))
         };
-        if call.kind.custom.is_some() && own.is_empty() {
+        if call.info.kind.custom.is_some() && own.is_empty() {
             let task = "failed to create manager for existing fields: failed to convert live object";
             return Err(unconverted(task, "/"));
         }
         let Applied { object: scale, managers } =
             tracker.apply(current, &config, own.clone(), false, call.options.force)?;
-        if call.kind.custom.is_some() && scale.is_some() {
+        if call.info.kind.custom.is_some() && scale.is_some() {
             let (namespace, name) = (metadata::text(&config, "namespace"), metadata::text(&config, "name"));
             return Err(unconverted("failed to convert new object", &format!("{namespace}/{name}")));
         }
         let of_scale = ScaleOwners { old: own, new: managers.clone() };
-        let managers = replicas.of_object(owners, managers, &call.kind.resource.api_version());
+        let managers = replicas.of_object(owners, managers, &call.info.kind.resource.api_version());
         apply::report_repeated_keys(call)?;
-        call.owners = Owners::Decided(managers);
+        call.body.owners = Owners::Decided(managers);
         Ok((scale.unwrap_or_else(|| current.clone()), of_scale))
     }
 
     /// The Scale of a call with its patch, which is no apply.
     pub(super) fn patch_scale(&self, call: &mut Call<'_>, current: &Value) -> Outcome<Value> {
-        let (patch_type, patch, repeated) = self.read_patch(call)?;
-        let scale = scale_kind(&call.kind);
-        let kind = std::mem::replace(&mut call.kind, scale);
+        let (patch_type, patch, repeated) = self.read_patch(&call.info)?;
+        let scale = scale_kind(&call.info.kind);
+        let kind = std::mem::replace(&mut call.info.kind, scale);
         let old = Stored::new(current.clone(), None);
         let patched = self.with_patch(call, patch_type, &patch, repeated, &old);
-        call.kind = kind;
-        call.empties.clear();
+        call.info.kind = kind;
+        call.body.empties.clear();
         patched
     }
 
@@ -96,16 +98,19 @@ impl ApiServer {
         if !self.managed_fields {
             return ScaleOwners::default();
         }
-        let replicas = self.replicas(&call.kind);
+        let replicas = self.replicas(&call.info.kind);
         let owners = Managers::stored(object);
-        let kind = scale_kind(&call.kind);
+        let kind = scale_kind(&call.info.kind);
         let served = [Arc::clone(&kind)];
-        let tracker =
-            Tracker { versions: Versions::new(&served, &kind, self.catalog.minor()), ..self.tracker(call) };
+        let tracker = Tracker {
+            versions: Versions::new(&served, &kind, self.catalog.minor()),
+            ..self.tracker(&call.info)
+        };
         let old = replicas.of_scale(&owners);
         let new = tracker.update(Some(current), scale, old.clone());
         let of_scale = ScaleOwners { old, new: new.clone() };
-        call.owners = Owners::Decided(replicas.of_object(owners, new, &call.kind.resource.api_version()));
+        call.body.owners =
+            Owners::Decided(replicas.of_object(owners, new, &call.info.kind.resource.api_version()));
         of_scale
     }
 

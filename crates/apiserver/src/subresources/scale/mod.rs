@@ -8,7 +8,7 @@ use windtunnel_core::resources::DEPLOYMENTS;
 
 use self::apply::{SCALE, ScaleOwners};
 use crate::apply::Managers;
-use crate::call::{Call, part};
+use crate::call::{Call, RequestInfo, part};
 use crate::field::FieldError;
 use crate::gotext;
 use crate::kinds::custom::ScalePaths;
@@ -27,26 +27,28 @@ use crate::verbs::check_name;
 const UNSET: i64 = i32::MIN as i64;
 
 /// The paths that the current CustomResourceDefinition declares, if any.
-pub(super) fn custom_paths(call: &Call<'_>) -> Option<ScalePaths> {
-    call.kind.custom.as_ref()?.version.scale.clone()
+pub(super) fn custom_paths(info: &RequestInfo<'_>) -> Option<ScalePaths> {
+    info.kind.custom.as_ref()?.version.scale.clone()
 }
 
 impl ApiServer {
     /// Reads or writes the scale of the object of a call.
     pub(super) fn scale(&mut self, call: &mut Call<'_>, paths: &ScalePaths) -> Outcome<Reply> {
-        let replacement = match call.request.method {
+        let replacement = match call.info.request.method {
             Method::Put => {
                 let scale = part::body(call, &[("autoscaling", "v1")], "Scale")?;
-                check_name(call, &scale)?;
+                check_name(&call.info, &scale)?;
                 Some(scale)
             }
             _ => None,
         };
-        let entry = self.entry(call).map_err(|rejection| self.missing_scale(call, rejection))?;
-        let is_custom = call.kind.custom.is_some();
-        let object = if is_custom { call.kind.served(entry) } else { call.kind.written_form(entry) };
+        let entry =
+            call.info.entry(&self.store).map_err(|rejection| self.missing_scale(&call.info, rejection))?;
+        let is_custom = call.info.kind.custom.is_some();
+        let object =
+            if is_custom { call.info.kind.served(entry) } else { call.info.kind.written_form(entry) };
         let (mut current, has_replicas) = build_scale(&object, paths)?;
-        if call.request.method == Method::Get {
+        if call.info.request.method == Method::Get {
             if !has_replicas {
                 let why = format!("the spec replicas field {} does not exist", gotext::quote(&paths.spec));
                 return Err(BoxedRejection::internal_error(&why));
@@ -56,28 +58,28 @@ impl ApiServer {
         if !has_replicas {
             current["spec"] = json!({ "replicas": UNSET });
         }
-        let applies =
-            call.request.method == Method::Patch && PatchType::of(call.request) == Some(PatchType::Apply);
-        let (mut scale, mut owners) = match call.request.method {
+        let applies = call.info.request.method == Method::Patch
+            && PatchType::of(call.info.request) == Some(PatchType::Apply);
+        let (mut scale, mut owners) = match call.info.request.method {
             Method::Put => (replacement.unwrap_or_default(), ScaleOwners::default()),
             Method::Patch if applies => self.apply_scale(call, &object, &current)?,
             Method::Patch => (self.patch_scale(call, &current)?, ScaleOwners::default()),
             _ => return Err(BoxedRejection::method_not_allowed()),
         };
-        check_place(call, &scale)?;
+        check_place(&call.info, &scale)?;
         if !applies {
             owners = self.own_replicas(call, &object, &current, &scale);
         }
-        part::complete(&mut scale, &SCALE, call);
+        part::complete(&mut scale, &SCALE, &call.info);
         let shown =
             |managers: Managers| Some(managers).filter(|all| !all.is_empty()).map(Managers::into_value);
         current = joined(&current, shown(owners.old).as_ref());
         scale = joined(&scale, shown(owners.new).as_ref());
         self.admit_scale(call, &SCALE, &mut current, &mut scale)?;
         let next = if is_custom {
-            scaled_custom(&object, &scale, paths, call)?
+            scaled_custom(&object, &scale, paths, &call.info)?
         } else {
-            self.scaled_workload(call, &object, &scale)?
+            self.scaled_workload(&call.info, &object, &scale)?
         };
         let reply = self.update_object(call, next)?;
         match &reply.body {
@@ -90,7 +92,7 @@ impl ApiServer {
     }
 
     /// A workload with the number of replicas of its new Scale.
-    fn scaled_workload(&self, call: &Call<'_>, object: &Value, scale: &Value) -> Outcome<Value> {
+    fn scaled_workload(&self, info: &RequestInfo<'_>, object: &Value, scale: &Value) -> Outcome<Value> {
         let wanted = replicas(scale);
         if wanted < 0 {
             let why = "must be greater than or equal to 0";
@@ -98,17 +100,17 @@ impl ApiServer {
             return Err(BoxedRejection::invalid(
                 "autoscaling",
                 "Scale",
-                &call.path.name,
+                &info.path.name,
                 &[error],
                 &self.profile,
             ));
         }
         let (uid, own) = (metadata::text(scale, "uid"), metadata::text(object, "uid"));
-        if call.request.method == Method::Patch && !uid.is_empty() && uid != own {
-            let resource = &call.kind.resource;
+        if info.request.method == Method::Patch && !uid.is_empty() && uid != own {
+            let resource = &info.kind.resource;
             let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {own}");
             let part = format!("{}/scale", resource.plural);
-            return Err(BoxedRejection::conflict(resource, &part, &call.path.name, &why));
+            return Err(BoxedRejection::conflict(resource, &part, &info.path.name, &why));
         }
         let mut next = object.clone();
         for field in ["uid", "resourceVersion"] {
@@ -127,16 +129,21 @@ fn replicas(scale: &Value) -> i64 {
 }
 
 /// Checks that a Scale is that of the path.
-fn check_place(call: &Call<'_>, scale: &Value) -> Outcome<()> {
+fn check_place(info: &RequestInfo<'_>, scale: &Value) -> Outcome<()> {
     let namespace = metadata::text(scale, "namespace");
-    if !namespace.is_empty() && namespace != call.path.namespace {
+    if !namespace.is_empty() && namespace != info.path.namespace {
         return Err(BoxedRejection::other_namespace());
     }
-    check_name(call, scale)
+    check_name(info, scale)
 }
 
 /// A custom resource with the number of replicas of its new Scale.
-fn scaled_custom(object: &Value, scale: &Value, paths: &ScalePaths, call: &Call<'_>) -> Outcome<Value> {
+fn scaled_custom(
+    object: &Value,
+    scale: &Value,
+    paths: &ScalePaths,
+    info: &RequestInfo<'_>,
+) -> Outcome<Value> {
     let wanted = replicas(scale);
     if wanted == UNSET {
         let path = gotext::quote(&paths.spec);
@@ -144,7 +151,7 @@ fn scaled_custom(object: &Value, scale: &Value, paths: &ScalePaths, call: &Call<
     }
     let mut next = object.clone();
     let uid = metadata::text(scale, "uid");
-    if call.request.method == Method::Put && !uid.is_empty() {
+    if info.request.method == Method::Put && !uid.is_empty() {
         next["metadata"]["uid"] = json!(uid);
     }
     let version = metadata::text(scale, "resourceVersion");
@@ -157,14 +164,14 @@ fn scaled_custom(object: &Value, scale: &Value, paths: &ScalePaths, call: &Call<
 
 impl ApiServer {
     /// The rejection for a missing object, or for the scale of a Deployment in earlier minors.
-    fn missing_scale(&self, call: &Call<'_>, rejection: BoxedRejection) -> BoxedRejection {
-        let resource = &call.kind.resource;
+    fn missing_scale(&self, info: &RequestInfo<'_>, rejection: BoxedRejection) -> BoxedRejection {
+        let resource = &info.kind.resource;
         let names_scale = resource.plural == DEPLOYMENTS.plural && resource.group == DEPLOYMENTS.group;
         if rejection.code != 404 || !names_scale || self.profile.minor >= since::SCALE_OF_MISSING {
             return rejection;
         }
         let scale = Resource { plural: "deployments/scale".into(), ..resource.clone() };
-        BoxedRejection::not_found(&scale, &call.path.name)
+        BoxedRejection::not_found(&scale, &info.path.name)
     }
 }
 

@@ -8,9 +8,10 @@ use windtunnel_core::Resource;
 use crate::apply::failed;
 use crate::apply::{Applied, KUBECTL, LAST_APPLIED, Managers};
 use crate::call::decode;
-use crate::call::{Call, Owners};
+use crate::call::{Call, Owners, RequestInfo};
 use crate::gotext::json_type;
 use crate::kinds::Kind;
+use crate::kinds::objects::Objects;
 use crate::kinds::typed::Source;
 use crate::metadata;
 use crate::rejection::{BoxedRejection, Outcome};
@@ -25,7 +26,8 @@ impl ApiServer {
     pub(super) fn apply_patch(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let (object, is_new) = self.applied_object(call)?;
         if is_new {
-            self.check_create_on_update(call)?;
+            let objects = Objects { catalog: &self.catalog, store: &self.store };
+            self.access.check_create_on_update(objects, &call.info, self.profile.minor)?;
             return self.create_object(call, object);
         }
         self.update_object(call, object)
@@ -34,10 +36,10 @@ impl ApiServer {
     /// The decoded object of a call with the configuration that it applies, and whether the object is new. Decides the owners
     /// of its fields.
     pub(crate) fn applied_object(&self, call: &mut Call<'_>) -> Outcome<(Value, bool)> {
-        let kind = Arc::clone(&call.kind);
-        let live = match self.entry(call) {
+        let kind = Arc::clone(&call.info.kind);
+        let live = match call.info.entry(&self.store) {
             Ok(entry) => Some(kind.served(entry)),
-            Err(rejection) if !creates_missing(call) => return Err(rejection),
+            Err(rejection) if !creates_missing(&call.info) => return Err(rejection),
             Err(_) => None,
         };
         let config = configuration(call, &kind.resource)?;
@@ -48,21 +50,22 @@ impl ApiServer {
             |live| (*live).clone(),
         );
         let force = call.options.force;
-        let applied = self.tracker(call).apply(&base, &config, managers, is_new, force)?;
+        let applied = self.tracker(&call.info).apply(&base, &config, managers, is_new, force)?;
         let Applied { object, managers } = applied;
         report_repeated_keys(call)?;
         let mut object = object.unwrap_or(base);
-        update_last_applied(call, &mut object, &config);
+        update_last_applied(&call.info, &mut object, &config);
         if is_new {
-            check_new(call, &object)?;
+            check_new(&call.info, &object)?;
         }
         // The apply already rejected unknown fields, with another message.
         call.options.field_validation = FieldValidation::Ignore;
         let encoded = object["metadata"].clone();
-        let object = decode::object_from(call, object, Source::Map, &self.profile)
+        let object = decode::object(call, object, Source::Map, &self.profile)
             .map_err(|rejection| unconverted(rejection, &kind, &config))?;
-        call.is_encoded_anew = kind.custom.is_some() && has_more_metadata(&encoded, &object["metadata"]);
-        call.owners = Owners::Decided(managers);
+        call.written.is_encoded_anew =
+            kind.custom.is_some() && has_more_metadata(&encoded, &object["metadata"]);
+        call.body.owners = Owners::Decided(managers);
         Ok((object, is_new))
     }
 }
@@ -76,15 +79,15 @@ fn has_more_metadata(encoded: &Value, decoded: &Value) -> bool {
 
 /// Whether an apply creates a missing object. For an update of the status that is an oversight of the real server, in kinds
 /// whose objects updates create.
-fn creates_missing(call: &Call<'_>) -> bool {
-    let part = &*call.path.subresource;
-    part.is_empty() || part == "status" && call.kind.rules.create_on_update
+fn creates_missing(info: &RequestInfo<'_>) -> bool {
+    let part = &*info.path.subresource;
+    part.is_empty() || part == "status" && info.kind.rules.create_on_update
 }
 
 /// The applied configuration. Rejects an object of another type than the path, and one with `metadata.managedFields`.
 pub(crate) fn configuration(call: &mut Call<'_>, resource: &Resource) -> Outcome<Value> {
     let mut config = read(call)?;
-    if let Some(skew) = call.skew {
+    if let Some(skew) = call.info.skew {
         skew.skew_written(&mut config);
     }
     let text = |field: &str| config[field].as_str().unwrap_or_default();
@@ -104,7 +107,7 @@ pub(crate) fn configuration(call: &mut Call<'_>, resource: &Resource) -> Outcome
 /// Parses the body, which is YAML or JSON. Repeated keys go into the call.
 fn read(call: &mut Call<'_>) -> Outcome<Value> {
     let wrong = |why: String| BoxedRejection::bad_request(format!("error decoding YAML: {why}"));
-    let value = match &call.request.body {
+    let value = match &call.info.request.body {
         Body::Value(value) => (*value).clone(),
         Body::Empty | Body::Delete(_) => json!({}),
         Body::Bytes(bytes) => {
@@ -115,7 +118,7 @@ fn read(call: &mut Call<'_>) -> Outcome<Value> {
                 _ => {
                     let (value, repeated) = yaml::parse(bytes)
                         .map_err(|why| wrong(format!("error converting YAML to JSON: {why}")))?;
-                    call.duplicates = repeated;
+                    call.body.duplicates = repeated;
                     value
                 }
             }
@@ -134,7 +137,7 @@ fn read(call: &mut Call<'_>) -> Outcome<Value> {
 
 /// Warns about repeated keys or rejects them. A real server does so only after a successful merge.
 pub(crate) fn report_repeated_keys(call: &mut Call<'_>) -> Outcome<()> {
-    let repeated = std::mem::take(&mut call.duplicates);
+    let repeated = std::mem::take(&mut call.body.duplicates);
     match call.options.field_validation {
         _ if repeated.is_empty() => {}
         FieldValidation::Ignore => {}
@@ -162,8 +165,8 @@ fn unconverted(rejection: BoxedRejection, kind: &Kind, config: &Value) -> BoxedR
 }
 
 /// Checks the uid, the version and the name of a new object.
-fn check_new(call: &Call<'_>, object: &Value) -> Outcome<()> {
-    let (resource, name) = (&call.kind.resource, &*call.path.name);
+fn check_new(info: &RequestInfo<'_>, object: &Value) -> Outcome<()> {
+    let (resource, name) = (&info.kind.resource, &*info.path.name);
     let uid = metadata::text(object, "uid");
     if !uid.is_empty() {
         let text = format!(
@@ -171,14 +174,14 @@ fn check_new(call: &Call<'_>, object: &Value) -> Outcome<()> {
         );
         return Err(BoxedRejection::conflict(resource, &resource.plural, name, &text));
     }
-    update::check_name(call, object)?;
+    update::check_name(info, object)?;
     options::version(metadata::text(object, "resourceVersion")).map(drop).map_err(BoxedRejection::internal)
 }
 
 /// Updates the annotation of kubectl's client-side apply, if the object has one and `kubectl` is the field manager.
-fn update_last_applied(call: &Call<'_>, object: &mut Value, config: &Value) {
+fn update_last_applied(info: &RequestInfo<'_>, object: &mut Value, config: &Value) {
     let annotation = object["metadata"]["annotations"].get(LAST_APPLIED).and_then(Value::as_str);
-    if call.request.query.get("fieldManager") != KUBECTL || annotation.is_none_or(str::is_empty) {
+    if info.request.query.get("fieldManager") != KUBECTL || annotation.is_none_or(str::is_empty) {
         return;
     }
     let mut config = config.clone();

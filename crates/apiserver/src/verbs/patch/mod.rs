@@ -4,8 +4,8 @@ pub(crate) mod apply;
 
 use serde_json::Value;
 
-use crate::call::Call;
 use crate::call::decode;
+use crate::call::{Call, RequestInfo};
 use crate::field::FieldError;
 use crate::gotext;
 use crate::kinds::Kind;
@@ -26,8 +26,8 @@ const CUSTOM_TYPES: [&str; 3] = [JSON_PATCH, MERGE_PATCH, "application/apply-pat
 
 impl ApiServer {
     pub(crate) fn patch(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        call.check_subresource()?;
-        if PatchType::of(call.request) == Some(PatchType::Apply) {
+        call.info.check_subresource()?;
+        if PatchType::of(call.info.request) == Some(PatchType::Apply) {
             return self.apply_patch(call);
         }
         let object = self.patched_object(call)?;
@@ -36,21 +36,21 @@ impl ApiServer {
 
     /// The decoded object of a call with its patch, which is no apply.
     pub(crate) fn patched_object(&self, call: &mut Call<'_>) -> Outcome<Value> {
-        let (kind, patch, repeated) = self.read_patch(call)?;
+        let (kind, patch, repeated) = self.read_patch(&call.info)?;
         self.set_baseline(call);
-        let old = call.kind.served(self.entry(call)?);
+        let old = call.info.kind.served(call.info.entry(&self.store)?);
         self.with_patch(call, kind, &patch, repeated, &old)
     }
 
     /// The type of the call's patch, the patch, and the paths of its repeated fields.
-    pub(crate) fn read_patch(&self, call: &mut Call<'_>) -> Outcome<(PatchType, Value, Vec<String>)> {
-        let kind = patch_type(call)?;
-        if let Body::Bytes(bytes) = &call.request.body {
+    pub(crate) fn read_patch(&self, info: &RequestInfo<'_>) -> Outcome<(PatchType, Value, Vec<String>)> {
+        let kind = patch_type(info)?;
+        if let Body::Bytes(bytes) = &info.request.body {
             body::check_size(bytes)?;
         }
-        self.entry(call)?;
-        let (mut patch, repeated) = read(call, kind)?;
-        if let Some(skew) = call.skew {
+        info.entry(&self.store)?;
+        let (mut patch, repeated) = read(info, kind)?;
+        if let Some(skew) = info.skew {
             skew.skew_written(&mut patch);
         }
         Ok((kind, patch, repeated))
@@ -67,15 +67,15 @@ impl ApiServer {
     ) -> Outcome<Value> {
         // Only a patch that changes the owners of fields needs an object with its owners.
         let mut object = if changes_owners(kind, patch) {
-            merged(kind, patch, &old.whole(), &call.kind)?
+            merged(kind, patch, &old.whole(), &call.info.kind)?
         } else {
-            merged(kind, patch, old, &call.kind)?
+            merged(kind, patch, old, &call.info.kind)?
         };
         // Error messages show the object with the owners of its fields.
         let shown = |call: &Call<'_>| {
             let old = old.whole();
-            let object = merged(kind, patch, &old, &call.kind).unwrap_or_default();
-            printed(kind, patch, &old, &object, &call.kind)
+            let object = merged(kind, patch, &old, &call.info.kind).unwrap_or_default();
+            printed(kind, patch, &old, &object, &call.info.kind)
         };
         if kind == PatchType::Json {
             let problems = strict_decoding_errors(patch, repeated);
@@ -90,13 +90,14 @@ impl ApiServer {
                 }
             }
         } else {
-            call.duplicates = repeated;
+            call.body.duplicates = repeated;
         }
-        call.touched = touched(kind, patch, &call.kind);
+        call.body.touched = touched(kind, patch, &call.info.kind);
         let decoded = if kind == PatchType::Strategic {
-            decode::object_from(call, object, Source::Map, &self.profile)
+            decode::object(call, object, Source::Map, &self.profile)
         } else {
-            decode::unversioned(call, &mut object).and_then(|()| decode::object(call, object, &self.profile))
+            decode::unversioned(call, &mut object)
+                .and_then(|()| decode::object(call, object, Source::Json, &self.profile))
         };
         decoded.map_err(|rejection| {
             let shown = match kind {
@@ -104,7 +105,7 @@ impl ApiServer {
                 // Patch the object a second time for the message: cheaper than a copy of every patched object.
                 _ => shown(call),
             };
-            undecodable(rejection, &call.kind, shown, &self.profile)
+            undecodable(rejection, &call.info.kind, shown, &self.profile)
         })
     }
 }
@@ -130,8 +131,8 @@ fn changes_owners(kind: PatchType, patch: &Value) -> bool {
 }
 
 /// The patch type of a call. Rejects types that the kind does not accept.
-fn patch_type(call: &Call<'_>) -> Outcome<PatchType> {
-    match (PatchType::of(call.request).ok_or(()), &call.kind.custom) {
+fn patch_type(info: &RequestInfo<'_>) -> Outcome<PatchType> {
+    match (PatchType::of(info.request).ok_or(()), &info.kind.custom) {
         (Ok(kind), None) if kind != PatchType::Apply => Ok(kind),
         (Ok(kind @ (PatchType::Json | PatchType::Merge)), Some(_)) => Ok(kind),
         (_, Some(_)) => Err(BoxedRejection::media_type(&CUSTOM_TYPES)),
@@ -152,10 +153,10 @@ fn undecodable(rejection: BoxedRejection, kind: &Kind, shown: String, profile: &
 }
 
 /// The patch, and the paths of its repeated fields.
-fn read(call: &Call<'_>, kind: PatchType) -> Outcome<(Value, Vec<String>)> {
+fn read(info: &RequestInfo<'_>, kind: PatchType) -> Outcome<(Value, Vec<String>)> {
     // A real server omits the prefix for strategic merge patches.
     let prefix = if kind == PatchType::Strategic { "" } else { "error decoding patch: " };
-    match &call.request.body {
+    match &info.request.body {
         Body::Value(value) => Ok(((*value).clone(), Vec::new())),
         Body::Bytes(bytes) => {
             body::check_size(bytes)?;
