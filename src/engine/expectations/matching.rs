@@ -129,9 +129,20 @@ fn check_one(found: &Value, before: Option<&Value>, check: &Check) -> Result<(),
     }
 }
 
-/// Whether a ClusterVersion has reached its desired update. `observedGeneration` does not show that: it
-/// ignores changes that need no apply, such as another channel.
+/// Whether a ClusterVersion has reached its desired update. The error ends with the condition that says why it has not.
 fn check_updated(cluster_version: &Value) -> Result<(), String> {
+    check_arrived(cluster_version).map_err(|why| {
+        let explains = [("ReleaseAccepted", "False"), ("Failing", "True"), ("Progressing", "True")];
+        let mut found = explains
+            .iter()
+            .filter_map(|(kind, status)| condition::find_with_status(cluster_version, kind, status));
+        found.next().map_or_else(|| why.clone(), |condition| format!("{why}; {}", condition_text(condition)))
+    })
+}
+
+/// Whether the desired release is installed. `observedGeneration` does not show that: it ignores changes that need no apply,
+/// such as another channel.
+fn check_arrived(cluster_version: &Value) -> Result<(), String> {
     let (status, latest) = (&cluster_version["status"], &cluster_version["status"]["history"][0]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     for (field, installed) in [
@@ -148,13 +159,11 @@ fn check_updated(cluster_version: &Value) -> Result<(), String> {
     if latest["state"] != "Completed" {
         return Err(format!("the update to {} is {}", text(&latest["version"]), text(&latest["state"])));
     }
-    let is_not_progressing = Check::Condition {
-        kind: "Progressing".to_owned(),
-        status: Some(TextMatch::Equals("False".to_owned())),
-        reason: None,
-        message: None,
-    };
-    check_one(cluster_version, None, &is_not_progressing)
+    match condition::find_in_status(cluster_version, "Progressing") {
+        Some(progressing) if progressing["status"] == "False" => Ok(()),
+        Some(_) => Err(format!("the update to {} is not over", text(&latest["version"]))),
+        None => Err("there is no condition Progressing".to_owned()),
+    }
 }
 
 /// The architecture of the installed release. Releases before 4.21 name it only in the message of ReleaseAccepted, and a
@@ -253,7 +262,14 @@ mod tests {
             conditions.push(json!({ "type": "ReleaseAccepted", "status": "True", "message": message }));
             assert_eq!(check_all(&accepted, None, &[Check::Updated]).is_ok(), is_done);
         }
-        assert_eq!(check(json!(null), "Partial", "True"), Err("the update to 4.14.8 is Partial".to_owned()));
+        let partial = r#"the update to 4.14.8 is Partial; Progressing=True """#;
+        assert_eq!(check(json!(null), "Partial", "True"), Err(partial.to_owned()));
+        let mut rejected = cluster_version(desired(), "Completed", "False");
+        let conditions = rejected["status"]["conditions"].as_array_mut().unwrap();
+        conditions
+            .push(json!({ "type": "ReleaseAccepted", "status": "False", "reason": "PreconditionChecks" }));
+        let why = check_all(&rejected, None, &[Check::Updated]).unwrap_err();
+        assert!(why.ends_with(r#"; ReleaseAccepted=False PreconditionChecks """#), "{why}");
         assert!(check(json!(null), "Completed", "True").is_err());
     }
 }
