@@ -67,14 +67,14 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "TIME", requires = "from")]
     pub(in crate::cli) at: Option<String>,
     /// Serve a simulated cluster of this OpenShift release, with running operators, nodes and cluster-version operator.
-    #[arg(long, value_name = "4.N.Z", conflicts_with_all = ["scenario", "data_dir"])]
+    #[arg(long, value_name = "4.N.Z", value_parser = super::version::version, conflicts_with_all = ["scenario", "data_dir"])]
     pub(in crate::cli) version: Option<semver::Version>,
     /// Feature set of the cluster: `TechPreviewNoUpgrade`, `DevPreviewNoUpgrade` or `CustomNoUpgrade` [default: the
     /// default set].
     #[arg(long, value_name = "SET", requires = "version", value_parser = FEATURE_SETS.to_vec())]
     pub(in crate::cli) feature_set: Option<String>,
     /// Release to update to [default: the next patch and the next minor].
-    #[arg(long, value_name = "4.N.Z", requires = "version")]
+    #[arg(long, value_name = "4.N.Z", value_parser = super::version::version, requires = "version")]
     pub(in crate::cli) release: Vec<semver::Version>,
     /// Read the payload of a release from a folder, as written by `oc adm release extract`; the release exists.
     #[arg(long, value_name = "VERSION=DIR", value_parser = super::payload::parse, conflicts_with = "bare")]

@@ -35,6 +35,7 @@ mod seeds;
 mod status;
 mod suite;
 mod sweep;
+mod version;
 
 use std::path::PathBuf;
 

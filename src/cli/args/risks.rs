@@ -27,10 +27,10 @@ pub(in crate::cli) struct RisksArgs {
     pub(in crate::cli) at: Option<String>,
     /// Only risks of updates from this release. Without `--from` and `--to`, of clusters of `--over` only risks of updates
     /// that they can take: from their release to those that their update service offers.
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", value_parser = super::version::version)]
     pub(in crate::cli) from: Option<semver::Version>,
     /// Only risks of updates to this release.
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", value_parser = super::version::version)]
     pub(in crate::cli) to: Option<semver::Version>,
     /// Architecture of the releases.
     #[arg(long, value_name = "NAME", default_value = "amd64", value_parser = architecture)]

@@ -29,7 +29,7 @@ pub(in crate::cli) struct SweepArgs {
     #[arg(long, value_name = "MOMENTS", default_value = "every-write", value_parser = moments)]
     pub(in crate::cli) rollback_at: Moments,
     /// Ask each copy to go to this third release instead of back; the scenario must know the release.
-    #[arg(long, value_name = "VERSION", conflicts_with = "kill")]
+    #[arg(long, value_name = "VERSION", value_parser = super::version::version, conflicts_with = "kill")]
     pub(in crate::cli) abort: Option<Version>,
     /// Kill this component in each copy, and let the update continue.
     #[arg(long, value_name = "COMPONENT")]
