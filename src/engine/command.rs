@@ -70,19 +70,20 @@ fn custom_kinds(simulation: &Simulation) -> Vec<CustomKind> {
 /// Runs `oc get` through a client of the API server, as the real one does.
 async fn run_get(simulation: &Simulation, get: &Get) -> CapturedOutput {
     let client = simulation.connection.client(&Identity::admin());
-    let request = http::Request::get(get.path()).header(http::header::ACCEPT, get.accept());
-    let Ok(request) = request.body(Vec::new()) else {
-        return CapturedOutput::plain(Get::refused("BadRequest", "the name is invalid"));
-    };
-    CapturedOutput::plain(match client.request::<serde_json::Value>(request).await {
-        Ok(mut answer) => {
-            let actual = get.print_response(&answer);
-            simulation.observers.secrets.redact_answer(&mut answer);
-            return CapturedOutput { redacted: get.print_response(&answer), actual };
-        }
-        Err(kube::Error::Api(status)) => Get::refused(&status.reason, &status.message),
-        Err(other) => Get::refused("InternalError", &other.to_string()),
-    })
+    let mut answers: Vec<oc::Reply> = Vec::new();
+    for path in get.paths() {
+        let request = http::Request::get(path).header(http::header::ACCEPT, get.accept());
+        answers.push(match request.body(Vec::new()) {
+            Ok(request) => client.request::<serde_json::Value>(request).await.map_err(|error| match error {
+                kube::Error::Api(status) => (status.reason, status.message),
+                other => ("InternalError".to_owned(), other.to_string()),
+            }),
+            Err(_) => Err(("BadRequest".to_owned(), "the name is invalid".to_owned())),
+        });
+    }
+    let actual = get.print_replies(&answers);
+    answers.iter_mut().flatten().for_each(|answer| simulation.observers.secrets.redact_answer(answer));
+    CapturedOutput { redacted: get.print_replies(&answers), actual }
 }
 
 fn run_upgrade_command(simulation: &mut Simulation, command: &Command) -> CommandOutput {

@@ -31,6 +31,6 @@ mod semantic_version;
 
 pub use arguments::Gates;
 pub use command::{ClusterView, Command};
-pub use get::{CustomKind, Get, find_resource};
+pub use get::{CustomKind, Get, Reply, find_resource};
 pub use outcome::{CommandOutput, CommandStep, Patch};
 pub use recommend::Alert;

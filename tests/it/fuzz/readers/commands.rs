@@ -115,9 +115,12 @@ fn read_get(bytes: &[u8]) -> Result<(), String> {
         "rows": [{ "cells": ["a"], "object": object }] });
     let list = json!({ "kind": "PodList", "items": [object] });
     for answer in [object, table, list, json!({ "items": [] })] {
-        let _ = get.print_response(&answer);
+        let _ = get.print_replies(&[Ok(answer)]);
     }
-    ask(&mut server(34), Method::Get, &get.path(), "", &Value::Null).map(drop)
+    for path in get.paths() {
+        ask(&mut server(34), Method::Get, &path, "", &Value::Null)?;
+    }
+    Ok(())
 }
 
 #[test]
