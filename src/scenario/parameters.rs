@@ -81,8 +81,24 @@ fn filled(tree: &Node, row: Row<'_>, used: &mut [bool]) -> Node {
 /// Appends the row's values to a name that contains no parameter, so that the names differ.
 fn append_values(name: &mut Node, row: Row<'_>) {
     if let Kind::Text(text) = &mut name.kind {
-        let values: Vec<&str> = row.iter().filter_map(|(_, value)| value.scalar()).collect();
+        let mut values: Vec<String> =
+            row.iter().filter_map(|(_, value)| value.scalar()).map(str::to_owned).collect();
+        if values.is_empty() {
+            values = row.iter().map(|(_, value)| in_a_text(value)).collect();
+        }
         *text = format!("{text} ({})", values.join(", "));
+    }
+}
+
+/// A value as a part of a text; a list or a map as YAML in one line, such as `{contains: x}`.
+fn in_a_text(value: &Node) -> String {
+    match &value.kind {
+        Kind::List(items) => format!("[{}]", items.iter().map(in_a_text).collect::<Vec<_>>().join(", ")),
+        Kind::Map(entries) => {
+            let entry = |(key, value): &(Node, Node)| format!("{}: {}", in_a_text(key), in_a_text(value));
+            format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+        _ => value.scalar().unwrap_or_default().to_owned(),
     }
 }
 
@@ -105,9 +121,9 @@ fn fill(node: &mut Node, row: Row<'_>, used: &mut [bool]) {
                     *node = value.clone();
                     return;
                 }
-                if let Some(value) = value.scalar().filter(|_| text.contains(&place)) {
+                if text.contains(&place) {
                     *used = true;
-                    *text = text.replace(&place, value);
+                    *text = text.replace(&place, &in_a_text(value));
                 }
             }
         }

@@ -29,6 +29,15 @@ fn each_row_of_parameters_is_a_scenario() {
 }
 
 #[test]
+fn lists_and_maps_stand_in_texts_as_yaml_in_one_line() {
+    let rows = "- {ways: {image: [a, b]}}\n";
+    let rest = "tags: [x]\ndescription: by <ways>\ntimeline: [clear-update]\n";
+    let plans = scenario::parse_all("s.yaml", &with_parameters(rows, rest), &Few).unwrap();
+    assert_eq!(plans[0].description, "by {image: [a, b]}");
+    assert_eq!(plans[0].name, "n ({image: [a, b]})");
+}
+
+#[test]
 fn reports_malformed_tables_and_wrong_values_at_their_position() {
     let rest = "releases: {<to>: }\ntimeline: [{update: {to: <to>}}]\n";
     let wrong = |rows: &str, errors: &str| check(&with_parameters(rows, rest), errors);
