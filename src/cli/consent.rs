@@ -85,7 +85,7 @@ fn command(program: &ProgramPlan) -> String {
     if program.command.is_empty() {
         let of = match &program.place {
             ProgramPlace::In(_) => shown(&program.place.to_string()),
-            ProgramPlace::Beside { .. } => String::new(),
+            ProgramPlace::Beside { .. } | ProgramPlace::Step => String::new(),
         };
         return format!("the commands of the containers {of}");
     }

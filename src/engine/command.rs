@@ -5,13 +5,20 @@ use windtunnel_core::{Identity, Write};
 use windtunnel_openshift::oc::{self, ClusterView, Command, CommandOutput, CommandStep, CustomKind, Get};
 use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, Moment, StatusError, render};
 
+use super::error::SessionError;
 use super::output::CapturedOutput;
 use super::runtime::Simulation;
 use crate::plan::{CommandCheck, CommandLine, Program};
 use crate::record::{ADMINISTRATOR, Event};
 
 /// Runs a command and records its output. Components react to its changes when the simulation settles.
-pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> CapturedOutput {
+///
+/// # Errors
+/// A script cannot be started, or does not end.
+pub(super) async fn run(
+    simulation: &mut Simulation,
+    command: &CommandLine,
+) -> Result<CapturedOutput, SessionError> {
     let mut captured = match command.program {
         Program::Upgrade => CapturedOutput::plain(
             Command::read(&command.words, command.gates)
@@ -22,6 +29,7 @@ pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> C
             Ok(get) => run_get(simulation, &get).await,
             Err(output) => CapturedOutput::plain(output),
         },
+        Program::Shell => CapturedOutput::plain(simulation.run_script(&command.line).await?),
     };
     for text in [&mut captured.redacted.stdout, &mut captured.redacted.stderr] {
         *text = simulation.observers.secrets.hide(text);
@@ -34,7 +42,7 @@ pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> C
         stderr,
     });
     simulation.steps.last_output = Some(captured.clone());
-    captured
+    Ok(captured)
 }
 
 /// Runs `oc adm upgrade status`.

@@ -339,7 +339,7 @@ impl Session {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
             simulation.settle_with_controllers().await?;
-            let output = command::run(simulation, &run.command).await;
+            let output = command::run(simulation, &run.command).await?;
             simulation.settle()?;
             output.check(&run.checks).map_err(SessionError::ExpectationFailed)
         })

@@ -83,6 +83,9 @@ impl Case {
             return Err("scenarios with `parameters` or `programs` cannot be explored".to_owned());
         }
         match environment.remove("timeline") {
+            Some(Value::Array(own_steps)) if own_steps.iter().any(|step| !step["run"]["shell"].is_null()) => {
+                Err("scenarios with `shell` cannot be explored".to_owned())
+            }
             Some(Value::Array(own_steps)) => Ok(Self { environment, moments: Vec::new(), own_steps }),
             _ => Err("expected a list of steps as `timeline`".to_owned()),
         }

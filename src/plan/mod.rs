@@ -55,7 +55,7 @@ pub use field_path::FieldPath;
 pub use invariants::Invariant;
 pub use past::{LeftOut, NodePlan, Past};
 pub use pool::{PoolPlan, node_names};
-pub use programs::{Permission, ProgramPlace, ProgramPlan, ProgramTime, Variables};
+pub use programs::{Permission, ProgramPlace, ProgramPlan, ProgramTime, Variables, scripts};
 pub use restoration::{Ignored, IgnoredObjects, PastState, Restoration};
 
 /// The allowed numbers of control-plane nodes.
@@ -381,6 +381,13 @@ pub struct CommandLine {
     pub gates: Gates,
 }
 
+impl CommandLine {
+    /// A script of the user, for `sh -c`.
+    pub fn of_script(script: String) -> Self {
+        Self { line: script, program: Program::Shell, words: Vec::new(), gates: Gates::default() }
+    }
+}
+
 /// A program that an administrator can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
@@ -390,6 +397,8 @@ pub enum Program {
     Status(Details),
     /// `oc get`.
     Get,
+    /// `sh -c` with the line: a script of the user, on this machine.
+    Shell,
 }
 
 /// A check of a command's result. Trailing line breaks of the output are ignored.

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use windtunnel_openshift::environment::ContainerPlace;
 
+use super::{CommandLine, PlannedStep, Program, Run, Step};
+
 /// A program, and the place that it takes in the cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProgramPlan {
@@ -36,6 +38,33 @@ impl ProgramPlan {
         }
     }
 }
+
+/// Returns the scripts of the steps `run: {shell: ...}`, which need the consent of the user like other programs.
+pub fn scripts(timeline: &[PlannedStep]) -> Vec<ProgramPlan> {
+    let mut found = Vec::new();
+    for planned in timeline {
+        match &planned.step {
+            Step::Run(Run { command: CommandLine { program: Program::Shell, line, .. }, .. }) => {
+                found.push(ProgramPlan {
+                    name: SCRIPT.to_owned(),
+                    place: ProgramPlace::Step,
+                    command: ["sh", "-c", line].map(str::to_owned).to_vec(),
+                    env: BTreeMap::new(),
+                    files: BTreeMap::new(),
+                    folder: None,
+                    time: ProgramTime::Lockstep,
+                    permission: Permission::Missing { line: planned.line, column: planned.column },
+                })
+            }
+            Step::Retry(retry) => found.extend(scripts(&retry.steps)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The name of scripts in records and messages.
+const SCRIPT: &str = "shell";
 
 /// Variables of windtunnel's environment.
 pub type Variables = BTreeMap<String, OsString>;
@@ -77,12 +106,15 @@ pub enum ProgramPlace {
     },
     /// In containers.
     In(ContainerPlace),
+    /// Beside the cluster, as an administrator, while a step runs it.
+    Step,
 }
 
 impl fmt::Display for ProgramPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Beside { user } => f.write_str(user),
+            Self::Step => f.write_str("a step"),
             Self::In(ContainerPlace::Image(pattern)) => f.write_str(pattern),
             Self::In(ContainerPlace::Component { component, .. }) => f.write_str(component),
             Self::In(ContainerPlace::Container { namespace, workload, container }) => {
@@ -96,7 +128,7 @@ impl ProgramPlace {
     /// The containers that run the program; `None` if it runs beside the cluster.
     pub fn containers(&self) -> Option<&ContainerPlace> {
         match self {
-            Self::Beside { .. } => None,
+            Self::Beside { .. } | Self::Step => None,
             Self::In(place) => Some(place),
         }
     }

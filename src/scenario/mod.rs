@@ -47,7 +47,7 @@ pub use kinds::Kinds;
 pub use object::Star;
 pub use source::{Folders, Releases};
 
-use crate::plan::{self, Plan};
+use crate::plan::{self, Plan, scripts};
 use environment::{cluster, graph_data, images, metrics, programs, update_service};
 use expectations::{command, insight, invariants, restored};
 use reader::Reader;
@@ -300,6 +300,9 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     let versions: Vec<Version> = cluster.as_ref().map(cluster::versions).unwrap_or_default();
     let timeline = map.required(reader, "timeline", "the steps");
     let timeline = timeline.map(|node| timeline::read(reader, node, &versions)).unwrap_or_default();
+    if let Some(cluster) = &mut cluster {
+        cluster.programs.extend(scripts(&timeline));
+    }
     Some(Plan {
         name: name?,
         description: description.unwrap_or_default(),

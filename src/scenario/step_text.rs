@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use windtunnel_core::text::short_duration;
+use windtunnel_core::text::{one_line, short_duration};
 use windtunnel_update_status::status::Details;
 
 use crate::plan::{
     Action, AlertMatch, Check, CommandCheck, Expectation, ExpectedState, ExpectedTime, InsightRef, Keep,
-    LogMatch, MetricMatch, ObjectRef, StatusMatch, Step, Subject, Target, TextMatch, ValueSource, WriteMatch,
+    LogMatch, MetricMatch, ObjectRef, Program, StatusMatch, Step, Subject, Target, TextMatch, ValueSource,
+    WriteMatch,
 };
 
 /// Returns the step as one line.
@@ -15,6 +16,9 @@ pub(super) fn describe_step(step: &Step) -> String {
     match step {
         Step::Act(action) => describe_action(action),
         Step::Try(attempt) => format!("try to {}", describe_action(&attempt.action)),
+        Step::Run(run) if run.command.program == Program::Shell => {
+            format!("run shell: {}", one_line(&run.command.line))
+        }
         Step::Run(run) => format!("run {}", run.command.line),
         Step::Advance(span) => format!("advance {}", short_duration(*span)),
         Step::At(span) => format!("at {}", short_duration(*span)),

@@ -65,12 +65,12 @@ impl Driver {
         scenario: String,
         settings: Settings,
     ) -> Result<Self, SessionError> {
+        cluster.programs.extend(settings.programs.iter().cloned());
         if let Some(variables) = &settings.permitted {
             for program in &mut cluster.programs {
                 program.permit(variables);
             }
         }
-        cluster.programs.extend(settings.programs.iter().cloned());
         cluster.shows_secrets = settings.shows_secrets;
         let plan = Plan { name: scenario, ..Plan::new(cluster, Vec::new()) };
         let (commands, inbox) = mpsc::channel();

@@ -10,7 +10,7 @@ use super::catalogue::keyword;
 use super::gherkin::{self, scenarios_with_rules, steps_of};
 use super::world::{ClusterWorld, no_cluster};
 use super::{FeatureFiles, catalogue, definitions};
-use crate::plan::{ClusterPlan, PlannedStep};
+use crate::plan::{ClusterPlan, PlannedStep, ProgramPlan, scripts};
 
 /// Returns steps that cannot run, and why, in the order of the text. Leaves out scenarios that one of the `unknown` steps
 /// should have prepared.
@@ -81,7 +81,24 @@ pub(super) fn cluster_and_steps(
         let LineCol { line, col } = step.position;
         planned.into_iter().map(move |planned| PlannedStep { line, column: col, ..planned })
     });
-    Some((world.into_cluster()?, placed.collect()))
+    let placed: Vec<PlannedStep> = placed.collect();
+    let mut cluster = world.into_cluster()?;
+    cluster.programs.extend(scripts(&placed));
+    Some((cluster, placed))
+}
+
+/// Returns the scripts that the steps of a scenario run.
+pub(super) fn scripts_of(
+    feature: &Feature,
+    rule: Option<&Rule>,
+    scenario: &Scenario,
+    feature_files: Option<FeatureFiles>,
+) -> Vec<ProgramPlan> {
+    if !steps_of(feature, rule, scenario).any(|step| step.value.contains("shell script")) {
+        return Vec::new();
+    }
+    let planned = cluster_and_steps(feature, rule, scenario, feature_files);
+    planned.map(|(_, steps)| scripts(&steps)).unwrap_or_default()
 }
 
 /// Collects the planned steps of each step of a scenario. Returns the world after them, too.

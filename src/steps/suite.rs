@@ -216,6 +216,8 @@ impl Suite {
                 if let Some(strict) = asked_strictness(feature, rule, scenario) {
                     world.settings.strict = strict;
                 }
+                let scripts = dry_run::scripts_of(feature, rule, scenario, feature_files);
+                world.settings.programs = world.settings.programs.iter().cloned().chain(scripts).collect();
                 world.backend = Some(Arc::clone(&backend));
                 world.stopped = stop.load(Ordering::Relaxed);
                 async {}.boxed_local()

@@ -10,7 +10,7 @@ use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 use windtunnel_core::{Change, Identity, Object, Rejection, View, Write};
 
 use super::host::{ProgramHost, authority_key};
-use super::pace::ProgramPace;
+use super::pace::{LOOK, ProgramPace};
 use super::{Endpoint, ProbeOrder, ProgramEvent, ProgramOrder, Programs, Waited};
 use crate::backends::in_process::InProcess;
 use crate::backends::{
@@ -194,6 +194,10 @@ impl Programs for Parts {
 
     fn have_work(&self) -> bool {
         self.pace.as_ref().is_some_and(|pace| pace.have_work())
+    }
+
+    fn wait(&self) {
+        self.host.gate.wait(LOOK);
     }
 
     fn endpoint(&self) -> Endpoint {

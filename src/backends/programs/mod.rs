@@ -90,6 +90,9 @@ pub trait Programs: Send + Sync {
     /// Whether programs in lockstep have something to do at this moment of the cluster's clock.
     fn have_work(&self) -> bool;
 
+    /// Waits until a program does something, at most for a millisecond of wall time.
+    fn wait(&self);
+
     /// The address of the API server for programs.
     fn endpoint(&self) -> Endpoint;
 

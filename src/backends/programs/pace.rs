@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const IMPATIENT: Duration = Duration::from_millis(100);
 
 /// How often the programs are looked at.
-const LOOK: Duration = Duration::from_millis(1);
+pub(super) const LOOK: Duration = Duration::from_millis(1);
 
 /// How much cluster time passes while programs wrote, so that programs that answer each other for ever do not stop the
 /// clock.

@@ -74,7 +74,9 @@ fn parse(text: &str) -> Result<ProgramPlan, String> {
     let name = match &place {
         ProgramPlace::In(ContainerPlace::Container { container, .. }) => container.clone(),
         ProgramPlace::In(ContainerPlace::Component { component, .. }) => component.clone(),
-        ProgramPlace::In(ContainerPlace::Image(_)) | ProgramPlace::Beside { .. } => file.to_owned(),
+        ProgramPlace::In(ContainerPlace::Image(_)) | ProgramPlace::Beside { .. } | ProgramPlace::Step => {
+            file.to_owned()
+        }
     };
     Ok(ProgramPlan {
         name,

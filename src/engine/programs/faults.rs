@@ -84,7 +84,7 @@ impl Simulation {
         for place in places {
             match &place {
                 ProgramSite::Container(pod, container) => self.end_process(pod, container, KILLED),
-                ProgramSite::Beside(_) => self.kill_beside(&place),
+                ProgramSite::Beside(_) | ProgramSite::Step => self.kill_beside(&place),
             }
         }
     }
@@ -129,7 +129,7 @@ impl Simulation {
     fn program_namespaces(&self, name: &str) -> Vec<String> {
         let of_pods = self.programs.places_of(name).filter_map(|place| match place {
             ProgramSite::Container(pod, _) => Some(pod.namespace.clone()),
-            ProgramSite::Beside(_) => None,
+            ProgramSite::Beside(_) | ProgramSite::Step => None,
         });
         let plans = self.programs.plans.iter().filter(|plan| plan.name == name);
         let of_users = plans.filter_map(|plan| {
@@ -157,7 +157,7 @@ impl Simulation {
 fn user_of(plan: &ProgramPlan) -> Option<&str> {
     match &plan.place {
         ProgramPlace::Beside { user } => Some(user),
-        ProgramPlace::In(_) => None,
+        ProgramPlace::In(_) | ProgramPlace::Step => None,
     }
 }
 

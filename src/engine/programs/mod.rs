@@ -3,11 +3,13 @@
 //! The backend starts and ends processes (`src/backends/programs/`). Kubelets decide when, as for simulated programs.
 //!
 //! * `probes.rs` and `volumes.rs`: orders to probe a program, and to bring its volumes up to date
+//! * `script.rs`: scripts that steps run
 //! * `faults.rs`: faults of programs: kills at a write, pauses, wrong clocks
 
 mod container;
 mod faults;
 mod probes;
+mod script;
 mod variables;
 mod volumes;
 
@@ -137,6 +139,8 @@ impl Simulation {
                 self.record_event(Event::Fault { text: format!("{name} crashes {write}") });
                 self.restart_if_beside(&place);
             }
+            (ProgramEvent::Printed { line, .. }, ProgramSite::Step) => self.programs.script_lines.push(line),
+            (ProgramEvent::Exited { code, .. }, ProgramSite::Step) => self.programs.script_exit = Some(code),
             (ProgramEvent::Printed { line, .. }, place) => self.print_of(&place, &line),
             (ProgramEvent::Exited { code, .. }, ProgramSite::Container(pod, container)) => {
                 self.end_process(&pod, &container, code);
@@ -144,7 +148,7 @@ impl Simulation {
             (ProgramEvent::Probed { kind, result, .. }, ProgramSite::Container(pod, container)) => {
                 self.finish_probe(&pod, &container, kind, result);
             }
-            (ProgramEvent::Probed { .. }, ProgramSite::Beside(_)) => {}
+            (ProgramEvent::Probed { .. }, ProgramSite::Beside(_) | ProgramSite::Step) => {}
             (ProgramEvent::Exited { code, .. }, ProgramSite::Beside(name)) => {
                 self.print_of(&ProgramSite::Beside(name.clone()), &format!("windtunnel: exit code {code}"));
                 self.record_event(Event::Process { program: name, pod: String::new(), started: false });

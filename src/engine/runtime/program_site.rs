@@ -10,6 +10,8 @@ pub(in crate::engine) enum ProgramSite {
     Container(Key, String),
     /// Beside the cluster, by its name.
     Beside(String),
+    /// Beside the cluster, while a step runs it.
+    Step,
 }
 
 impl ProgramSite {
@@ -18,6 +20,8 @@ impl ProgramSite {
         match self {
             Self::Container(pod, container) => format!("{}/{}/{container}", pod.namespace, pod.name),
             Self::Beside(name) => name.clone(),
+            // No program has such a name.
+            Self::Step => "/step".to_owned(),
         }
     }
 
@@ -26,6 +30,7 @@ impl ProgramSite {
         match self {
             Self::Container(pod, container) => (pod.clone(), container),
             Self::Beside(name) => (PODS.key("", name), name),
+            Self::Step => (PODS.key("", "step"), "step"),
         }
     }
 }

@@ -20,6 +20,10 @@ pub(in crate::engine) struct UserPrograms {
     pub(in crate::engine) faults: Vec<(String, ProgramFault, RequestFilter)>,
     /// When programs beside the cluster start again.
     pub(in crate::engine) restarts: BTreeSet<(Time, String)>,
+    /// What the script of the running step has printed.
+    pub(in crate::engine) script_lines: Vec<String>,
+    /// The exit code of the script of the running step, once it has ended.
+    pub(in crate::engine) script_exit: Option<i64>,
     /// Containers whose programs could not be started.
     pub(in crate::engine) failed_starts: Vec<(Key, String)>,
 }

@@ -85,7 +85,7 @@ fn default_name(place: &ProgramPlace, command: &[String]) -> String {
     match place {
         ProgramPlace::In(ContainerPlace::Container { container, .. }) => container.clone(),
         ProgramPlace::In(ContainerPlace::Component { component, .. }) => component.clone(),
-        ProgramPlace::In(ContainerPlace::Image(_)) | ProgramPlace::Beside { .. } => {
+        ProgramPlace::In(ContainerPlace::Image(_)) | ProgramPlace::Beside { .. } | ProgramPlace::Step => {
             file().unwrap_or_else(|| "program".to_owned())
         }
     }

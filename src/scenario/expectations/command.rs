@@ -27,7 +27,14 @@ pub(in crate::scenario) fn run(reader: &mut Reader<'_>, node: &Node, versions: &
         let checks = vec![CommandCheck::Code(0)];
         return reject_doomed_command(reader, node, Run { command, checks });
     };
-    let map = reader.map(node, "a command to run", &["command", "prints", "warns", "refused"])?;
+    if node.get("shell").is_some() {
+        return script(reader, node);
+    }
+    let map =
+        reader.map(node, "a command to run", &["command", "prints", "warns", "refused", "shell", "exits"])?;
+    if let Some(exits) = map.get("exits") {
+        reader.error(exits, "`exits` needs `shell`; to expect an error of `oc`, write `refused`");
+    }
     let command = map.required(reader, "command", "the command line, such as `oc adm upgrade --to-latest`");
     let command = command.and_then(|node| self::command(reader, node, versions));
     let mut checks = match map.get("refused") {
@@ -43,6 +50,17 @@ pub(in crate::scenario) fn run(reader: &mut Reader<'_>, node: &Node, versions: &
     reject_doomed_command(reader, node, Run { command: command?, checks })
 }
 
+/// Parses `run: {shell: ..., prints: ..., exits: ...}`.
+fn script(reader: &mut Reader<'_>, node: &Node) -> Option<Run> {
+    let map = reader.map(node, "a script to run", &["shell", "prints", "exits"])?;
+    let line = map.get("shell").and_then(|node| reader.text(node, "a script for `sh -c`"))?;
+    let code = map.get("exits").map_or(Some(0), |node| reader.number(node, 0, 255));
+    let mut checks = vec![CommandCheck::Code(u8::try_from(code?).ok()?)];
+    let prints = map.get("prints").map(|node| reader.text_matches(node)).unwrap_or_default();
+    checks.extend(prints.into_iter().map(CommandCheck::Prints));
+    Some(Run { command: CommandLine::of_script(line), checks })
+}
+
 /// Rejects a command whose arguments the client itself always rejects, unless the step expects that.
 /// Arguments with a placeholder are accepted, because their value is unknown here.
 fn reject_doomed_command(reader: &mut Reader<'_>, node: &Node, run: Run) -> Option<Run> {
@@ -52,7 +70,7 @@ fn reject_doomed_command(reader: &mut Reader<'_>, node: &Node, run: Run) -> Opti
     let rejection = match run.command.program {
         Program::Upgrade => Command::read(&run.command.words, run.command.gates).err(),
         Program::Get => Get::read(&run.command.words, reader.kinds.defined()).err(),
-        Program::Status(_) => None,
+        Program::Status(_) | Program::Shell => None,
     };
     let rejection = rejection.as_ref().and_then(|output| output.error_message());
     let accepted = run.checks.iter().any(|check| matches!(check, CommandCheck::Code(0)));

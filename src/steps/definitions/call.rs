@@ -132,6 +132,11 @@ impl<'s> Call<'s> {
         scenario::programs(file, text).map_err(|found| in_docstring(&found))
     }
 
+    /// Returns the script in the doc string.
+    pub(super) fn script(&self) -> Result<String, String> {
+        Ok(self.docstring_with("a script for `sh -c`")?.to_owned())
+    }
+
     fn docstring_with(&self, content: &str) -> Result<&'s str, String> {
         let text = self.step.docstring.as_ref();
         let text = text.ok_or_else(|| format!("expected {content} in a doc string"))?;

@@ -10,8 +10,8 @@ use windtunnel_update_status::status::Details;
 use super::definition::{Definition, when};
 use super::given::known;
 use crate::plan::{
-    Action, Attempt, CommandCheck, Expectation, ExpectedState, ExpectedTime, FEATURE_SETS, Keep, Run,
-    StatusMatch, Step, Target, TextMatch, ValueSource,
+    Action, Attempt, CommandCheck, CommandLine, Expectation, ExpectedState, ExpectedTime, FEATURE_SETS, Keep,
+    Run, StatusMatch, Step, Target, TextMatch, ValueSource,
 };
 use crate::steps::phrase::{self, duration, object, one_object};
 
@@ -28,6 +28,17 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
         |world, call| {
             let [line] = call.values();
             let command = world.command_line(&line)?;
+            let checks = if world.is_refused_next() { Vec::new() } else { vec![CommandCheck::Code(0)] };
+            Ok(Step::Run(Run { command, checks }))
+        },
+    ),
+    when(
+        r"{at}I run this shell script:",
+        "Runs a script with `sh -c` on this machine, while the clock of the cluster stands still: `KUBECONFIG` is an \
+         administrator's. It must exit with 0, unless the steps that follow expect a rejection; needs `--allow-programs`.",
+        &["I run this shell script:"],
+        |world, call| {
+            let command = CommandLine::of_script(call.script()?);
             let checks = if world.is_refused_next() { Vec::new() } else { vec![CommandCheck::Code(0)] };
             Ok(Step::Run(Run { command, checks }))
         },

@@ -50,6 +50,8 @@ mod restored;
 mod risks;
 mod rollback_pairs;
 mod scenarios;
+#[cfg(all(unix, feature = "serve", feature = "gherkin"))]
+mod scripts;
 mod secrets;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;

@@ -1,0 +1,71 @@
+//! Scripts that steps run: `run: {shell: ...}`.
+
+use windtunnel_openshift::oc::CommandOutput;
+
+use super::container;
+use crate::backends::programs::ProgramOrder;
+use crate::engine::error::SessionError;
+use crate::engine::runtime::{ProgramSite, Simulation};
+use crate::plan::{ProgramPlace, ProgramPlan};
+
+/// How often the engine looks whether a script has ended; a look takes at least a millisecond.
+const LOOKS: u32 = 600_000;
+
+impl Simulation {
+    /// Runs a script as an administrator until it ends. Components react to its requests, and no cluster time passes. Returns
+    /// what it has printed, on both outputs, as standard output.
+    ///
+    /// # Errors
+    /// It cannot be started, or does not end within ten minutes.
+    pub(in crate::engine) async fn run_script(
+        &mut self,
+        script: &str,
+    ) -> Result<CommandOutput, SessionError> {
+        let failed = |why: &str| SessionError::ProgramNotStarted(format!("the script of this step: {why}"));
+        let Some(plan) = self.script_plan(script) else {
+            return Err(failed("it is not a part of the scenario"));
+        };
+        let id = self.begin_program(&plan, ProgramSite::Step);
+        self.programs.script_lines.clear();
+        self.programs.script_exit = None;
+        let order = ProgramOrder {
+            id: id.clone(),
+            command: plan.command,
+            inherited: plan.permission.inherited(),
+            user: container::user("system:admin"),
+            name: plan.name,
+            ..ProgramOrder::default()
+        };
+        let programs = self.connection.programs().ok_or_else(|| failed("this cluster is not served"))?;
+        programs.start(&order).map_err(|why| failed(&why))?;
+        for _ in 0..LOOKS {
+            self.idle_until(self.now()).await;
+            self.settle()?;
+            if let Some(code) = self.programs.script_exit {
+                return Ok(self.script_output(code));
+            }
+            if let Some(programs) = self.connection.programs() {
+                programs.wait();
+            }
+        }
+        if let Some(programs) = self.connection.programs() {
+            programs.kill(&id);
+        }
+        Err(SessionError::ProgramEnded(
+            "the script of this step did not end within ten minutes: it was killed".to_owned(),
+        ))
+    }
+
+    fn script_plan(&self, script: &str) -> Option<ProgramPlan> {
+        let is_it = |plan: &&ProgramPlan| {
+            plan.place == ProgramPlace::Step && plan.command.last().is_some_and(|line| line == script)
+        };
+        self.programs.plans.iter().find(is_it).cloned()
+    }
+
+    fn script_output(&mut self, code: i64) -> CommandOutput {
+        let lines = std::mem::take(&mut self.programs.script_lines);
+        let stdout = lines.iter().map(|line| format!("{line}\n")).collect();
+        CommandOutput { stdout, stderr: String::new(), code: u8::try_from(code).unwrap_or(u8::MAX) }
+    }
+}
