@@ -12,6 +12,7 @@ mod clock;
 mod clusters;
 #[cfg(feature = "serve")]
 pub(super) mod controllers;
+mod dump;
 #[cfg(feature = "serve")]
 mod envtest;
 mod explore;
@@ -57,6 +58,7 @@ pub(super) use self::explore::{
 };
 #[cfg(feature = "serve")]
 pub(super) use self::faults::FaultArgs;
+pub(super) use self::dump::{DumpArgs, ListingFormat};
 pub(super) use self::logs::{LogsArgs, MustGatherArgs};
 pub(super) use self::mutate::MutateArgs;
 pub(super) use self::place::{BackendKind, PlaceArgs};
@@ -109,6 +111,8 @@ pub(super) enum Command {
     Logs(LogsArgs),
     /// Write the cluster of a record, with its logs, as the files of a must-gather.
     MustGather(MustGatherArgs),
+    /// List the kinds and files of a dump: what windtunnel reads of it, and what not.
+    Dump(DumpArgs),
     /// Print the output of `oc adm upgrade status` for a record, the files of a cluster, or a cluster.
     Status(StatusArgs),
     /// Evaluate the risks of graph data for clusters, and check their PromQL.
