@@ -14,7 +14,12 @@ const SAME: &[(&str, &[&str], &[&str], &str)] = &[
     ("coordination.k8s.io", &["v1beta1"], &[], "coordination.k8s.io/v1"),
     ("extensions", &["v1beta1"], &["DaemonSet", "Deployment", "ReplicaSet"], "apps/v1"),
     ("extensions", &["v1beta1"], &["NetworkPolicy"], "networking.k8s.io/v1"),
-    ("flowcontrol.apiserver.k8s.io", &["v1alpha1", "v1beta1", "v1beta2", "v1beta3"], &[], "flowcontrol.apiserver.k8s.io/v1"),
+    (
+        "flowcontrol.apiserver.k8s.io",
+        &["v1alpha1", "v1beta1", "v1beta2", "v1beta3"],
+        &[],
+        "flowcontrol.apiserver.k8s.io/v1",
+    ),
     ("networking.k8s.io", &["v1beta1"], &["IngressClass"], "networking.k8s.io/v1"),
     ("node.k8s.io", &["v1beta1"], &[], "node.k8s.io/v1"),
     ("policy", &["v1beta1"], &["PodDisruptionBudget"], "policy/v1"),
@@ -27,19 +32,43 @@ const SAME: &[(&str, &[&str], &[&str], &str)] = &[
     ("networking.k8s.io", &["v1beta1"], &["Ingress"], "networking.k8s.io/v1"),
 ];
 
-/// Returns an object in the version that replaced its removed version; `None` if its version was not removed, or has no
-/// replacement.
-pub fn converted(object: &Value) -> Option<Value> {
-    let api_version = object["apiVersion"].as_str()?;
-    let (group, version) = api_version.rsplit_once('/')?;
+/// Returns an object in each version that replaced its removed version, the newest one first. It is empty if its version was not
+/// removed, or has no replacement.
+pub fn conversions(object: &Value) -> Vec<Value> {
+    let Some(replacement) = replacement(object) else { return Vec::new() };
+    let newest = converted(object, replacement);
+    let previews: &[&str] = if replacement.starts_with(FLOW_CONTROL) { &["v1beta3", "v1beta2"] } else { &[] };
+    let mut all = vec![newest];
+    for version in previews {
+        let mut earlier = converted(object, &format!("{FLOW_CONTROL}/{version}"));
+        if *version == "v1beta2"
+            && let Some(limited) = earlier.pointer_mut("/spec/limited")
+        {
+            rename(limited, "nominalConcurrencyShares", "assuredConcurrencyShares");
+        }
+        all.push(earlier);
+    }
+    all.retain(|one| one["apiVersion"] != object["apiVersion"]);
+    all
+}
+
+/// The group whose `v1` is younger than the oldest API server here.
+const FLOW_CONTROL: &str = "flowcontrol.apiserver.k8s.io";
+
+/// Returns the group and version that replaced the one of an object.
+fn replacement(object: &Value) -> Option<&'static str> {
+    let (group, version) = object["apiVersion"].as_str()?.rsplit_once('/')?;
     let kind = object["kind"].as_str()?;
     let is_it = |(of, versions, kinds, _): &&(&str, &[&str], &[&str], &str)| {
         *of == group && versions.contains(&version) && (kinds.is_empty() || kinds.contains(&kind))
     };
-    let (_, _, _, replacement) = SAME.iter().find(is_it)?;
+    SAME.iter().find(is_it).map(|(_, _, _, replacement)| *replacement)
+}
+
+fn converted(object: &Value, replacement: &str) -> Value {
     let mut object = object.clone();
     object["apiVersion"] = json!(replacement);
-    match kind {
+    match object["kind"].as_str().unwrap_or_default() {
         "CustomResourceDefinition" => definition(&mut object),
         "EndpointSlice" => endpoint_slice(&mut object),
         "Ingress" => ingress(&mut object),
@@ -48,7 +77,7 @@ pub fn converted(object: &Value) -> Option<Value> {
         "PriorityLevelConfiguration" => priority_level(&mut object),
         _ => {}
     }
-    Some(object)
+    object
 }
 
 /// Renames a field.
@@ -103,7 +132,9 @@ fn endpoint_slice(object: &mut Value) {
             continue;
         }
         rename(endpoint, "topology", "deprecatedTopology");
-        for (label, field) in [("kubernetes.io/hostname", "nodeName"), ("topology.kubernetes.io/zone", "zone")] {
+        for (label, field) in
+            [("kubernetes.io/hostname", "nodeName"), ("topology.kubernetes.io/zone", "zone")]
+        {
             if let Some(fields) = endpoint.as_object_mut()
                 && let Some(value) = topology.get(label)
             {

@@ -33,7 +33,8 @@ pub fn definitions_without_schema<'o>(objects: impl IntoIterator<Item = &'o Valu
     let mut found: BTreeMap<(&str, &str), (Vec<&str>, bool)> = BTreeMap::new();
     for object in objects {
         let api_version = object["apiVersion"].as_str().unwrap_or_default();
-        let Some((group, version)) = api_version.rsplit_once('/').filter(|(group, _)| is_addable(group)) else {
+        let Some((group, version)) = api_version.rsplit_once('/').filter(|(group, _)| is_addable(group))
+        else {
             continue;
         };
         let (versions, is_namespaced) =
@@ -44,7 +45,10 @@ pub fn definitions_without_schema<'o>(objects: impl IntoIterator<Item = &'o Valu
         let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
         *is_namespaced |= !namespace.is_empty();
     }
-    found.into_iter().map(|((group, kind), (versions, scope))| definition(group, kind, &versions, scope)).collect()
+    found
+        .into_iter()
+        .map(|((group, kind), (versions, scope))| definition(group, kind, &versions, scope))
+        .collect()
 }
 
 fn is_addable(group: &str) -> bool {
@@ -54,7 +58,8 @@ fn is_addable(group: &str) -> bool {
 
 fn definition(group: &str, kind: &str, versions: &[&str], is_namespaced: bool) -> Value {
     let plural = kinds::plural(&format!("{group}/{}", versions[0]), kind);
-    let schema = json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
+    let schema =
+        json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
     let versions: Vec<Value> = versions
         .iter()
         .enumerate()

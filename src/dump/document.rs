@@ -146,7 +146,9 @@ fn several(path: &str, text: &str, left: &Limits) -> Option<Result<Vec<Value>, F
                 start = end;
             }
             // Another document of YAML may follow.
-            Err(_) if values.is_empty() || !text[start..].trim_start().starts_with(['{', '[']) => return None,
+            Err(_) if values.is_empty() || !text[start..].trim_start().starts_with(['{', '[']) => {
+                return None;
+            }
             Err(error) => return Some(Err(of_parser(path, bounded::Failure::Json(error)))),
         }
     }

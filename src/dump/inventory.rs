@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use windtunnel_core::text::grouped;
+use windtunnel_core::text::{grouped, one_line};
 
 use super::Age;
 
@@ -153,7 +153,8 @@ impl Inventory {
             text += &format!(" and {}", counted(self.copies, "copy", "copies"));
         }
         if self.replaced > 0 {
-            text += &format!(", {} replaced by newer or fuller ones", counted(self.replaced, "state", "states"));
+            text +=
+                &format!(", {} replaced by newer or fuller ones", counted(self.replaced, "state", "states"));
         }
         if self.strangers > 0 {
             text += &format!(", {} of another cluster not kept", grouped(self.strangers));
@@ -161,16 +162,23 @@ impl Inventory {
         text
     }
 
-    /// Returns a line for each thing that could not be collected, with all its reasons.
-    pub fn uncollected_lines(&self) -> Vec<String> {
+    /// Returns a line for each thing that could not be collected, with the files that report it, by their paths below the dump.
+    pub fn uncollected_lines(&self, dump: &str) -> Vec<String> {
         let mut reasons: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
         for Uncollected { what, why, path } in &self.uncollected {
             reasons.entry((what, why)).or_default().push(path);
         }
         let lines = reasons.into_iter().map(|((what, why), paths)| {
             let more = if paths.len() > 1 { format!(" and {} more", paths.len() - 1) } else { String::new() };
-            format!("not collected: {what}: {why} ({}{more})", paths[0])
+            let [what, why, path] = [what, why, below(paths[0], dump)].map(one_line);
+            format!("not collected: {what}: {why} ({path}{more})")
         });
         lines.collect()
     }
+}
+
+/// Returns the path of a file below the path of its dump.
+pub fn below<'p>(path: &'p str, dump: &str) -> &'p str {
+    let rest = path.strip_prefix(dump).map(|rest| rest.trim_start_matches(['/', ':']));
+    rest.filter(|rest| !rest.is_empty()).unwrap_or(path)
 }

@@ -107,7 +107,8 @@ pub(super) fn by_word(group: Option<&str>, word: &str) -> Option<Resource> {
 
 /// Returns the kind with this plural.
 pub(super) fn by_plural(word: &str) -> Option<Resource> {
-    by_word(None, word).filter(|resource| word.to_lowercase().replace(['-', '_'], "") != resource.kind.to_lowercase())
+    by_word(None, word)
+        .filter(|resource| word.to_lowercase().replace(['-', '_'], "") != resource.kind.to_lowercase())
 }
 
 /// Returns the kind of a group and name, in any version.
@@ -118,7 +119,8 @@ pub(super) fn by_kind(api_version: &str, kind: &str) -> Option<&'static Resource
 
 /// Returns the plural of a kind: a known one, or the regular one.
 pub(super) fn plural(api_version: &str, kind: &str) -> String {
-    by_kind(api_version, kind).map_or_else(|| regular_plural(&kind.to_lowercase()), |known| known.plural.to_string())
+    by_kind(api_version, kind)
+        .map_or_else(|| regular_plural(&kind.to_lowercase()), |known| known.plural.to_string())
 }
 
 fn regular_plural(noun: &str) -> String {

@@ -30,10 +30,10 @@ use windtunnel_core::bounded::{self, Limits};
 use windtunnel_core::resources::{self, CLUSTER_VERSIONS};
 use windtunnel_core::{Object, Resource};
 
-pub use conversion::converted;
+pub use conversion::conversions;
 pub use definitions::definitions_without_schema;
 pub use facts::Facts;
-pub use inventory::{Class, FileEntry, Inventory, Uncollected};
+pub use inventory::{Class, FileEntry, Inventory, Uncollected, below};
 use layout::is_of;
 pub use layout::{Look, START, Wanted, is_apple_double, look};
 pub use must_gather::{alerts_file, log_file, object_files};

@@ -111,6 +111,9 @@ impl Found {
             }
             fields.insert("kind".to_owned(), implied.kind.clone());
         }
+        if is_of_no_object(text(&fields, "apiVersion")) {
+            return;
+        }
         // Items of a list of OpenShift may have a kind only.
         if is_kindless || (!fields.contains_key("apiVersion") && implied.kind == fields["kind"]) {
             fields.insert("apiVersion".to_owned(), implied.api_version.clone());
@@ -164,6 +167,11 @@ impl Found {
     }
 }
 
+/// Returns whether a group has answers and log lines of the API server, which no cluster stores.
+fn is_of_no_object(api_version: &str) -> bool {
+    ["apidiscovery.k8s.io/", "audit.k8s.io/"].iter().any(|group| api_version.starts_with(group))
+}
+
 fn text<'a>(fields: &'a Map<String, Value>, field: &str) -> &'a str {
     fields.get(field).and_then(Value::as_str).unwrap_or_default()
 }
@@ -185,6 +193,9 @@ fn items_of(fields: &mut Map<String, Value>, implied: &Implied) -> Option<(Vec<V
         return None;
     }
     let kind = text(fields, "kind").to_owned();
+    if is_of_no_object(text(fields, "apiVersion")) {
+        return None;
+    }
     let field = ["items", "Items"].into_iter().find(|field| fields.contains_key(*field))?;
     let item_kind = if kind.is_empty() { None } else { Some(kind.strip_suffix("List")?.to_owned()) };
     let items = match fields.get_mut(field)?.take() {
@@ -198,10 +209,9 @@ fn items_of(fields: &mut Map<String, Value>, implied: &Implied) -> Option<(Vec<V
         return None;
     }
     let implied = match item_kind {
-        Some(kind) if !kind.is_empty() => Implied {
-            kind: json!(kind),
-            api_version: fields.get("apiVersion").cloned().unwrap_or_default(),
-        },
+        Some(kind) if !kind.is_empty() => {
+            Implied { kind: json!(kind), api_version: fields.get("apiVersion").cloned().unwrap_or_default() }
+        }
         _ => implied.clone(),
     };
     Some((items, implied))
@@ -217,7 +227,10 @@ fn with_tags(fields: Map<String, Value>) -> Map<String, Value> {
             }
             ("TypeMeta", Value::Object(kind)) => {
                 for (name, value) in kind {
-                    tagged.insert(if name == "APIVersion" { "apiVersion".to_owned() } else { lower(&name) }, value);
+                    tagged.insert(
+                        if name == "APIVersion" { "apiVersion".to_owned() } else { lower(&name) },
+                        value,
+                    );
                 }
             }
             (name, value) => {
@@ -242,7 +255,8 @@ fn lower_names(value: Value) -> Value {
 /// Returns a name with a small first letter, or with a small abbreviation at its start.
 fn lower(name: &str) -> String {
     let capitals = name.chars().take_while(char::is_ascii_uppercase).count();
-    let count = if capitals == name.len() { capitals } else { capitals.saturating_sub(1).max(1).min(capitals) };
+    let count =
+        if capitals == name.len() { capitals } else { capitals.saturating_sub(1).max(1).min(capitals) };
     name[..count].to_ascii_lowercase() + &name[count..]
 }
 

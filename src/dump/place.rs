@@ -62,9 +62,9 @@ fn as_group(folder: &str) -> Option<&str> {
 }
 
 fn is_domain(folder: &str) -> bool {
-    ["io", "com", "org", "dev", "net"].iter().any(|end| {
-        folder.strip_suffix(end).is_some_and(|start| start.len() > 1 && start.ends_with('.'))
-    })
+    ["io", "com", "org", "dev", "net"]
+        .iter()
+        .any(|end| folder.strip_suffix(end).is_some_and(|start| start.len() > 1 && start.ends_with('.')))
 }
 
 /// Returns the innermost folder with the name of a kind, and the kind.

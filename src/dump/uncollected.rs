@@ -72,6 +72,8 @@ pub(super) fn of_log(path: &str, text: &str) -> Vec<Uncollected> {
         if let Some(collector) = line.split_once("(F)").map(|(name, _)| name.trim())
             && path.ends_with("summary.txt")
             && !collector.is_empty()
+            // The explanation of the letters.
+            && !collector.contains("(S)")
         {
             add(collector.to_owned(), "the collector failed");
         }
@@ -82,7 +84,8 @@ pub(super) fn of_log(path: &str, text: &str) -> Vec<Uncollected> {
                 add(what.to_owned(), why);
             }
         }
-        let message = line.split_once(' ').filter(|(time, _)| time.ends_with('Z')).map_or(line, |(_, rest)| rest);
+        let message =
+            line.split_once(' ').filter(|(time, _)| time.ends_with('Z')).map_or(line, |(_, rest)| rest);
         if is_error(message) && !message.contains("skipping gathering ") && !is_absent(message) {
             if let Some(what) = quoted_type(message) {
                 add(what, message);
@@ -101,7 +104,9 @@ pub(super) fn of_insights(path: &str, report: &Value) -> Vec<Uncollected> {
         let what = gatherer["name"].as_str().unwrap_or_default();
         let panic = gatherer["panic"].as_str();
         let errors = gatherer["errors"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        for why in errors.chain(panic).filter(|why| !is_absent(why)) {
+        // A group of gatherers repeats the errors of its members, and a record may be collected twice.
+        let is_repeated = |why: &&str| !what.contains('/') || why.contains("was already recorded");
+        for why in errors.chain(panic).filter(|why| !is_absent(why) && !is_repeated(why)) {
             let why = why.lines().next().unwrap_or_default().to_owned();
             found.push(Uncollected { what: what.to_owned(), why, path: path.to_owned() });
         }

@@ -51,6 +51,7 @@ pub(super) use self::clusters::RecordArgs;
 pub(super) use self::clusters::speed;
 #[cfg(feature = "serve")]
 pub(super) use self::clusters::{ClockStart, Listening, ReplayArgs, ServeArgs, kubernetes_minor};
+pub(super) use self::dump::{DumpArgs, ListingFormat};
 #[cfg(feature = "serve")]
 pub(super) use self::envtest::EnvtestArgs;
 pub(super) use self::explore::{
@@ -58,7 +59,6 @@ pub(super) use self::explore::{
 };
 #[cfg(feature = "serve")]
 pub(super) use self::faults::FaultArgs;
-pub(super) use self::dump::{DumpArgs, ListingFormat};
 pub(super) use self::logs::{LogsArgs, MustGatherArgs};
 pub(super) use self::mutate::MutateArgs;
 pub(super) use self::place::{BackendKind, PlaceArgs};

@@ -63,9 +63,9 @@ impl Dumped {
     }
 
     /// Returns lines about the files of a dump: how many were read, and what their source could not collect.
-    pub(in crate::cli) fn summary(&self) -> Vec<String> {
+    pub(in crate::cli) fn summary(&self, path: &Path) -> Vec<String> {
         let Some(inventory) = &self.inventory else { return Vec::new() };
-        inventory.uncollected_lines().into_iter().chain([inventory.summary()]).collect()
+        inventory.uncollected_lines(&path.shown()).into_iter().chain([inventory.summary()]).collect()
     }
 
     /// Returns the cluster without the values of its Secrets.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::json;
-use windtunnel_core::text::{columns, counted, grouped};
+use windtunnel_core::text::{columns, counted, grouped, one_line};
 
 use super::read_files;
 use crate::cli::args::{DumpArgs, ListingFormat};
 use crate::cli::output::Shown as _;
 use crate::cli::{Exit, print_output};
-use crate::dump::{Class, Dump, FileEntry};
+use crate::dump::{Class, Dump, FileEntry, below};
 
 /// Prints the files of a dump, or what they are.
 ///
@@ -43,10 +43,11 @@ fn text_of(dump: &Dump, args: &DumpArgs) -> String {
         text += &kinds(dump);
         let files = dump.inventory.files().iter().filter(|file| file.class == Class::NotUnderstood);
         for file in files {
-            text += &format!("not understood: {}: {}\n", below(&file.path, &args.dump), file.remark);
+            let path = below(&file.path, &args.dump.shown()).to_owned();
+            text += &format!("not understood: {}: {}\n", one_line(&path), one_line(&file.remark));
         }
     }
-    for line in dump.inventory.uncollected_lines() {
+    for line in dump.inventory.uncollected_lines(&args.dump.shown()) {
         text += &format!("{line}\n");
     }
     if dump.alerts.is_none() {
@@ -61,13 +62,8 @@ fn row(file: &FileEntry, dump: &Path) -> Vec<String> {
         Class::Read => format!("{}, {}", counted(file.objects, "object"), file.remark),
         _ => file.remark.clone(),
     };
-    vec![file.class.name().to_owned(), below(&file.path, dump), what]
-}
-
-/// Returns the path of a file below the dump.
-fn below(path: &str, dump: &Path) -> String {
-    let rest = path.strip_prefix(&*dump.shown()).map(|rest| rest.trim_start_matches(['/', ':']));
-    rest.filter(|rest| !rest.is_empty()).unwrap_or(path).to_owned()
+    let path = one_line(below(&file.path, &dump.shown())).into_owned();
+    vec![file.class.name().to_owned(), path, one_line(&what).into_owned()]
 }
 
 /// Returns a table of the kinds.
@@ -77,15 +73,14 @@ fn kinds(dump: &Dump) -> String {
         let kind = (object.text("/apiVersion").to_owned(), object.text("/kind").to_owned());
         *counts.entry(kind).or_default() += 1;
     }
-    let row = |((api_version, kind), count): ((String, String), usize)| vec![grouped(count), kind, api_version];
+    let row =
+        |((api_version, kind), count): ((String, String), usize)| vec![grouped(count), kind, api_version];
     columns(&counts.into_iter().map(row).collect::<Vec<_>>())
 }
 
 fn json_of(dump: &Dump) -> serde_json::Value {
     let inventory = &dump.inventory;
-    let file = |file: &FileEntry| {
-        json!({ "path": file.path, "class": file.class.name(), "objects": file.objects, "remark": file.remark })
-    };
+    let file = |file: &FileEntry| json!({ "path": file.path, "class": file.class.name(), "objects": file.objects, "remark": file.remark });
     let uncollected = inventory.uncollected().iter();
     let uncollected = uncollected.map(|one| json!({ "what": one.what, "why": one.why, "file": one.path }));
     let (copies, replaced) = inventory.seconds();

@@ -162,7 +162,12 @@ fn note_skipped(path: &Path, which: &str, names: &[String]) {
 }
 
 /// Finds files, by their paths below the root. Does not follow links to folders, which may form cycles.
-fn walk(root: &Path, below: &str, found: &mut Vec<String>, reader: &mut Reader<'_, '_>) -> Result<(), String> {
+fn walk(
+    root: &Path,
+    below: &str,
+    found: &mut Vec<String>,
+    reader: &mut Reader<'_, '_>,
+) -> Result<(), String> {
     let folder = root.join(below);
     let failed = |error: io::Error| files::unreadable(&folder, &error);
     for entry in fs::read_dir(&folder).map_err(failed)? {

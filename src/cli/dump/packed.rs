@@ -80,6 +80,9 @@ mod tests {
         ] {
             assert_eq!(Packed::of(name, start), expected, "{name}");
         }
-        assert_eq!(["a.tgz", "a.tar.xz", "a.json.gz", "a"].map(unpacked_name), ["a.tar", "a.tar", "a.json", "a"]);
+        assert_eq!(
+            ["a.tgz", "a.tar.xz", "a.json.gz", "a"].map(unpacked_name),
+            ["a.tar", "a.tar", "a.json", "a"]
+        );
     }
 }

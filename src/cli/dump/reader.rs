@@ -99,7 +99,8 @@ impl<'g, 'w> Reader<'g, 'w> {
         let start = packed::start_of(file.content)?;
         let Some(form) = Packed::of(&file.within, &start) else { return self.read_plain(file, start) };
         if depth == DEPTH {
-            let why = format!("{}: expected at most {DEPTH} archives in each other", file.path);
+            let why =
+                format!("{}: expected at most {DEPTH} compressions and archives in each other", file.path);
             self.count_unread(&file.path, why);
             return Ok(());
         }
@@ -140,7 +141,7 @@ impl<'g, 'w> Reader<'g, 'w> {
             }
             let within = entry.path()?.to_string_lossy().trim_start_matches("./").to_owned();
             let (path, size) = (member_path(archive, &within), entry.size());
-            self.read_member(archive, Member { path, within, size, content: &mut entry }, depth)?;
+            self.read_member(archive, Member { path, within, size, content: &mut entry }, depth, false)?;
         }
         Ok(())
     }
@@ -158,7 +159,16 @@ impl<'g, 'w> Reader<'g, 'w> {
         let mut members = zip::ZipArchive::new(content).map_err(io::Error::from)?;
         for index in 0..members.len() {
             self.allowance.member()?;
-            let mut member = members.by_index(index).map_err(io::Error::from)?;
+            let name = members.name_for_index(index).map(|name| name.map(|name| name.into_owned()));
+            let mut member = match members.by_index(index) {
+                Ok(member) => member,
+                Err(error) => {
+                    let name = name.and_then(Result::ok).unwrap_or_else(|| format!("member {index}"));
+                    let path = member_path(archive, &name);
+                    self.count_unread(&path, format!("{path}: {error}"));
+                    continue;
+                }
+            };
             if !member.is_file() {
                 continue;
             }
@@ -166,22 +176,31 @@ impl<'g, 'w> Reader<'g, 'w> {
             let within = name.replace('\\', "/").trim_start_matches("./").to_owned();
             let (path, size) = (member_path(archive, &within), member.size());
             let mut content = self.allowance.archive(&mut member);
-            self.read_member(archive, Member { path, within, size, content: &mut content }, depth)?;
+            let member = Member { path, within, size, content: &mut content };
+            self.read_member(archive, member, depth, true)?;
         }
         Ok(())
     }
 
-    /// Reads a member of an archive. If it is packed itself and damaged, it alone is not understood.
-    fn read_member(&mut self, archive: &str, member: Member<'_>, depth: usize) -> Result<(), Failure> {
+    /// Reads a member of an archive. If it is packed itself and damaged, it alone is not understood; also if the members are
+    /// independent of each other.
+    fn read_member(
+        &mut self,
+        archive: &str,
+        member: Member<'_>,
+        depth: usize,
+        is_independent: bool,
+    ) -> Result<(), Failure> {
         let mut content = Watched { content: member.content, failed: false };
         let (path, within) = (member.path.clone(), member.within.clone());
-        let watched = Member { path: member.path, within: member.within, size: member.size, content: &mut content };
+        let watched =
+            Member { path: member.path, within: member.within, size: member.size, content: &mut content };
         match self.read(watched, depth + 1) {
             Err(Failure::Damaged(error)) if is_limit(&error) => {
                 Err(Failure::Limit(format!("{archive}: {}: {error}", one_line(&within))))
             }
             // The archive itself is damaged.
-            Err(Failure::Damaged(error)) if content.failed => Err(Failure::Damaged(error)),
+            Err(Failure::Damaged(error)) if content.failed && !is_independent => Err(Failure::Damaged(error)),
             Err(Failure::Damaged(error)) => {
                 self.count_unread(&path, format!("{path}: {error}"));
                 Ok(())
@@ -239,7 +258,8 @@ fn text(path: &str, mut bytes: Vec<u8>) -> Result<String, String> {
     };
     if let Some(unit) = units {
         let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
-        return String::from_utf16(&units).map_err(|error| format!("{path}:1:1: expected text in UTF-16: {error}"));
+        return String::from_utf16(&units)
+            .map_err(|error| format!("{path}:1:1: expected text in UTF-16: {error}"));
     }
     if bytes.starts_with(b"\xef\xbb\xbf") {
         bytes.drain(..3);

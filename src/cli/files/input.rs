@@ -153,7 +153,10 @@ impl Allowance {
     /// There are too many.
     pub(in crate::cli) fn member(&mut self) -> io::Result<()> {
         self.members = self.members.checked_sub(1).ok_or_else(|| {
-            io::Error::other(LimitExceeded(format!("the archive has more than {}", counted(MEMBERS, "member"))))
+            io::Error::other(LimitExceeded(format!(
+                "the archive has more than {}",
+                counted(MEMBERS, "member")
+            )))
         })?;
         Ok(())
     }

@@ -66,7 +66,7 @@ impl KnownCluster {
         for problem in problems {
             print_notice(&format!("not read: {problem}"));
         }
-        for line in dump.inventory.uncollected_lines() {
+        for line in dump.inventory.uncollected_lines(&name) {
             print_notice(&line);
         }
         let objects: Vec<&Object> = dump.objects().map(|(_, object)| object).collect();

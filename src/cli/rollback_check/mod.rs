@@ -159,7 +159,7 @@ fn objects(path: &Path) -> Result<Vec<Value>, String> {
     if !dumped.problems.is_empty() {
         print_errors(&dumped.problems.join("\n"));
     }
-    for line in dumped.inventory.iter().flat_map(|inventory| inventory.uncollected_lines()) {
+    for line in dumped.inventory.iter().flat_map(|inventory| inventory.uncollected_lines(&path.shown())) {
         print_notice(&line);
     }
     Ok(dumped.objects.iter().map(|(_, object)| object.to_value()).collect())

@@ -153,8 +153,11 @@ impl Files {
         if !imported.namespaces.is_empty() {
             print_notice(&format!("created missing namespaces: {}", imported.namespaces.join(", ")));
         }
-        for line in self.0.summary() {
+        for line in self.0.summary(path) {
             print_notice(&secrets.hide(&line));
+        }
+        if imported.stored == 0 && !self.0.objects.is_empty() {
+            return;
         }
         print_notice(&format!(
             "serving {} of {} objects of {}",

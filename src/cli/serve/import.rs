@@ -8,7 +8,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
 use windtunnel_core::{Identity, Object, Write};
 
-use crate::dump::{converted, definitions_without_schema};
+use crate::dump::{conversions, definitions_without_schema};
 
 /// The result for all objects.
 #[derive(Debug, Default)]
@@ -29,13 +29,17 @@ impl AllImported {
     /// Returns notices about objects that needed a conversion or a definition.
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
         let counted = |counts: &BTreeMap<String, usize>| {
-            let counts: Vec<String> = counts.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
+            let counts: Vec<String> =
+                counts.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
             counts.join(", ")
         };
         let converted = (!self.converted.is_empty())
             .then(|| format!("stored in the version that replaced theirs: {}", counted(&self.converted)));
         let undefined = (!self.undefined.is_empty()).then(|| {
-            format!("stored with any fields, since no definition of their kind is known: {}", counted(&self.undefined))
+            format!(
+                "stored with any fields, since no definition of their kind is known: {}",
+                counted(&self.undefined)
+            )
         });
         converted.into_iter().chain(undefined)
     }
@@ -45,77 +49,111 @@ impl AllImported {
 pub(super) fn import(server: &mut ApiServer, objects: &[(String, Object)], now: Time) -> AllImported {
     let values = objects.iter().map(|(_, object)| object.to_value()).collect();
     let first = server.import(values, now);
-    let is_unknown = |problem: &ImportProblem| {
-        matches!(problem, ImportProblem::Refused(why) if why == "the server could not find the requested resource")
-    };
     let (unknown, problems): (Vec<_>, Vec<_>) =
         first.problems.into_iter().partition(|(_, problem)| is_unknown(problem));
-    let mut all =
-        AllImported { stored: first.stored, namespaces: first.namespaces, problems, ..AllImported::default() };
-    if !unknown.is_empty() {
-        let numbers: Vec<usize> = unknown.into_iter().map(|(number, _)| number).collect();
-        all.import_unknown(server, objects, &numbers, now);
-        all.problems.sort_by_key(|(number, _)| *number);
+    let mut all = AllImported {
+        stored: first.stored,
+        namespaces: first.namespaces,
+        problems,
+        ..AllImported::default()
+    };
+    let mut numbers: Vec<usize> = unknown.into_iter().map(|(number, _)| number).collect();
+    for attempt in 0..ATTEMPTS {
+        numbers = all.import_unknown(server, objects, &numbers, attempt, now);
     }
+    all.problems.sort_by_key(|(number, _)| *number);
     all
 }
 
+/// The number of versions to which an object may be converted.
+const ATTEMPTS: usize = 3;
+
+/// Returns whether the server does not know the version or the kind of an object.
+fn is_unknown(problem: &ImportProblem) -> bool {
+    matches!(problem, ImportProblem::Refused(why) if why == "the server could not find the requested resource")
+}
+
+/// An object in another attempt.
+struct Candidate<'o> {
+    number: usize,
+    original: &'o Object,
+    value: Value,
+}
+
 impl AllImported {
-    /// Imports objects of unknown versions and kinds: in the version that replaced theirs, or with a definition of their kind.
+    /// Imports objects of unknown versions and kinds: in a version that replaced theirs, or with a definition of their kind. Returns
+    /// the indexes of those that are still unknown and have another version.
     fn import_unknown(
         &mut self,
         server: &mut ApiServer,
         objects: &[(String, Object)],
         numbers: &[usize],
+        attempt: usize,
         now: Time,
-    ) {
-        let originals: Vec<&Value> = numbers.iter().map(|number| &*objects[*number].1).collect();
-        let values: Vec<Value> =
-            originals.iter().map(|original| converted(original).unwrap_or_else(|| (*original).clone())).collect();
-        for definition in missing_definitions(&originals, &values) {
+    ) -> Vec<usize> {
+        if numbers.is_empty() {
+            return Vec::new();
+        }
+        let candidate = |number: &usize| {
+            let original = &objects[*number].1;
+            let value = conversions(original).into_iter().nth(attempt).unwrap_or_else(|| original.to_value());
+            Candidate { number: *number, original, value }
+        };
+        let candidates: Vec<Candidate<'_>> = numbers.iter().map(candidate).collect();
+        for definition in missing_definitions(&candidates) {
             // If there is a definition without the version of an object, the object is reported below.
-            let _ = server.write(&Write::create(&CUSTOM_RESOURCE_DEFINITIONS, definition), &Identity::admin(), now);
+            let _ = server.write(
+                &Write::create(&CUSTOM_RESOURCE_DEFINITIONS, definition),
+                &Identity::admin(),
+                now,
+            );
         }
-        let kinds: Vec<(Value, Value)> =
-            values.iter().map(|value| (value["apiVersion"].clone(), value["kind"].clone())).collect();
-        let second = server.import(values, now);
-        self.stored += second.stored;
-        self.namespaces.extend(second.namespaces);
-        let refused: Vec<usize> = second
-            .problems
-            .iter()
-            .filter(|(_, problem)| matches!(problem, ImportProblem::Refused(_)))
-            .map(|(index, _)| *index)
-            .collect();
-        for (index, ((api_version, kind), original)) in kinds.iter().zip(&originals).enumerate() {
-            if refused.contains(&index) {
-                continue;
+        let imported =
+            server.import(candidates.iter().map(|candidate| candidate.value.clone()).collect(), now);
+        self.stored += imported.stored;
+        self.namespaces.extend(imported.namespaces);
+        let (mut refused, mut again) = (Vec::new(), Vec::new());
+        for (index, problem) in imported.problems {
+            let Candidate { number, original, .. } = &candidates[index];
+            if matches!(problem, ImportProblem::Refused(_)) {
+                refused.push(index);
             }
-            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            let (before, after, kind) = (text(&original["apiVersion"]), text(api_version), text(kind));
-            let (counts, name) = if before == after {
-                (&mut self.undefined, format!("{after} {kind}"))
+            if is_unknown(&problem) && conversions(original).len() > attempt + 1 {
+                again.push(*number);
             } else {
-                (&mut self.converted, format!("{before} {kind} as {after}"))
-            };
-            *counts.entry(name).or_default() += 1;
+                self.problems.push((*number, problem));
+            }
         }
-        let problems = second.problems.into_iter();
-        self.problems.extend(problems.map(|(index, problem)| (numbers[index], problem)));
+        let stored = candidates.iter().enumerate().filter(|(index, _)| !refused.contains(index));
+        stored.for_each(|(_, candidate)| self.count(candidate));
+        again
+    }
+
+    /// Counts a stored object.
+    fn count(&mut self, Candidate { original, value, .. }: &Candidate<'_>) {
+        let after = value["apiVersion"].as_str().unwrap_or_default();
+        let (before, kind) = (original.text("/apiVersion"), original.text("/kind"));
+        let (counts, name) = if before == after {
+            (&mut self.undefined, format!("{after} {kind}"))
+        } else {
+            (&mut self.converted, format!("{before} {kind} as {after}"))
+        };
+        *counts.entry(name).or_default() += 1;
     }
 }
 
-/// Returns definitions for the objects that none of the converted definitions defines.
-fn missing_definitions(originals: &[&Value], values: &[Value]) -> Vec<Value> {
-    let defined: Vec<(&Value, &Value)> = values
-        .iter()
-        .filter(|value| CUSTOM_RESOURCE_DEFINITIONS.is_kind_of(value))
-        .map(|value| (&value["spec"]["group"], &value["spec"]["names"]["kind"]))
-        .collect();
+/// Returns definitions for the kinds of objects that are not converted and that no converted definition defines.
+fn missing_definitions(candidates: &[Candidate<'_>]) -> Vec<Value> {
+    let definitions = candidates.iter().filter(|one| CUSTOM_RESOURCE_DEFINITIONS.is_kind_of(&one.value));
+    let defined: Vec<(&Value, &Value)> =
+        definitions.map(|one| (&one.value["spec"]["group"], &one.value["spec"]["names"]["kind"])).collect();
     let is_defined = |object: &Value| {
         let group = object["apiVersion"].as_str().unwrap_or_default().rsplit_once('/');
-        defined.iter().any(|(of, kind)| **kind == object["kind"] && group.is_some_and(|(group, _)| **of == group))
+        defined
+            .iter()
+            .any(|(of, kind)| **kind == object["kind"] && group.is_some_and(|(group, _)| **of == group))
     };
-    let unconverted = originals.iter().zip(values).filter(|(original, value)| original["apiVersion"] == value["apiVersion"]);
-    definitions_without_schema(unconverted.map(|(original, _)| *original).filter(|object| !is_defined(object)))
+    let is_converted = |one: &&Candidate<'_>| one.value["apiVersion"] != one.original["apiVersion"];
+    let unconverted = candidates.iter().filter(|one| !is_converted(one)).map(|one| &one.value);
+    definitions_without_schema(unconverted.filter(|object| !is_defined(object)))
 }

@@ -61,7 +61,7 @@ impl StartFrom {
             node.file = file_of(&NODES, &node.name);
         }
         let problems = dumped.problems.iter().map(|problem| format!("not read: {problem}"));
-        let notices = problems.chain(dumped.summary()).chain(start.notices).collect();
+        let notices = problems.chain(dumped.summary(path)).chain(start.notices).collect();
         Ok(Self { notices, ..start })
     }
 

@@ -5,7 +5,7 @@ use super::*;
 #[track_caller]
 fn check(text: &str, expected: Value) {
     let object: Value = windtunnel_core::yaml::from_str(text).unwrap();
-    assert_eq!(converted(&object), Some(expected), "{text}");
+    assert_eq!(conversions(&object).first(), Some(&expected), "{text}");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn objects_without_a_replacement_are_not_converted() {
         "{apiVersion: autoscaling/v2beta1, kind: HorizontalPodAutoscaler}",
         "{kind: Node}",
     ] {
-        assert_eq!(converted(&windtunnel_core::yaml::from_str(text).unwrap()), None, "{text}");
+        assert!(conversions(&windtunnel_core::yaml::from_str(text).unwrap()).is_empty(), "{text}");
     }
 }
 
@@ -71,7 +71,8 @@ fn kinds_without_a_definition_get_one_without_a_schema() {
         let name = definition["metadata"]["name"].as_str().unwrap().to_owned();
         (name, definition["spec"]["scope"].as_str().unwrap().to_owned(), versions)
     };
-    let expected = [("policies.example.io", "Cluster", 2), ("templates.template.openshift.io", "Namespaced", 1)]
-        .map(|(name, scope, versions)| (name.to_owned(), scope.to_owned(), versions));
+    let expected =
+        [("policies.example.io", "Cluster", 2), ("templates.template.openshift.io", "Namespaced", 1)]
+            .map(|(name, scope, versions)| (name.to_owned(), scope.to_owned(), versions));
     assert_eq!(definitions.iter().map(shape).collect::<Vec<_>>(), expected);
 }

@@ -23,14 +23,24 @@ fn every_file_has_one_class() {
     check("text", "[not yaml", Class::NoObject, "no YAML or JSON");
     check("a.yaml", "kind: Node\napiVersion: v1\n", Class::NotUnderstood, "an object without a name");
     let kindless = "metadata: {name: a}\nspec: {}\n";
-    check("x.yaml", kindless, Class::NotUnderstood, "an object without a kind, and the path does not have it");
-    check("multi-networkpolicy", "error: the server doesn't have a resource type \"multi-networkpolicy\"\n", Class::NotCollected, "multi-networkpolicy: the server doesn't have a resource type \"multi-networkpolicy\"");
+    check(
+        "x.yaml",
+        kindless,
+        Class::NotUnderstood,
+        "an object without a kind, and the path does not have it",
+    );
+    check(
+        "multi-networkpolicy",
+        "error: the server doesn't have a resource type \"multi-networkpolicy\"\n",
+        Class::NotCollected,
+        "multi-networkpolicy: the server doesn't have a resource type \"multi-networkpolicy\"",
+    );
     check("gather.logs", "2024-10-24T14:43:40.4Z Gathering data\n", Class::NoObject, "a log");
 }
 
 #[test]
 fn what_could_not_be_collected_is_named() {
-    let lines = |path: &str, text: &str| read_all(&[(path, text)]).inventory.uncollected_lines();
+    let lines = |path: &str, text: &str| read_all(&[(path, text)]).inventory.uncollected_lines("mg");
     let budgets = r#"{"a": "could not find it", "b": "could not find it", "c": "forbidden"}"#;
     let path = "cluster-resources/pod-disruption-budgets-errors.json";
     assert_eq!(
@@ -46,8 +56,8 @@ fn what_could_not_be_collected_is_named() {
     assert_eq!(
         lines("mg/gather.logs", log),
         [
-            "not collected: clusters: the server doesn't have a resource type \"clusters\" (mg/gather.logs)",
-            "not collected: sharedsecrets.example.io: the server doesn't have a resource type \"sharedsecrets\" (mg/gather.logs)",
+            "not collected: clusters: the server doesn't have a resource type \"clusters\" (gather.logs)",
+            "not collected: sharedsecrets.example.io: the server doesn't have a resource type \"sharedsecrets\" (gather.logs)",
         ]
     );
     let report = r#"{"status_reports": [{"name": "clusterconfig/pdbs", "errors": ["forbidden"]},
@@ -57,7 +67,10 @@ fn what_could_not_be_collected_is_named() {
         ["not collected: clusterconfig/pdbs: forbidden (insights-operator/gathers.json)"]
     );
     assert_eq!(
-        lines("execution-data/summary.txt", "cluster-resources (S) : 1ms\nlogs/a (F) : 2ms\nSucceeded (S), Failed (F)\n"),
+        lines(
+            "execution-data/summary.txt",
+            "cluster-resources (S) : 1ms\nlogs/a (F) : 2ms\nSucceeded (S), Failed (F)\n"
+        ),
         ["not collected: logs/a: the collector failed (execution-data/summary.txt)"]
     );
 }
@@ -66,7 +79,13 @@ fn what_could_not_be_collected_is_named() {
 fn the_numbers_add_up() {
     let newer = "apiVersion: v1\nkind: Node\nmetadata: {name: n, resourceVersion: '2'}\n";
     let older = "apiVersion: v1\nkind: Node\nmetadata: {name: n, resourceVersion: '1', labels: {a: b}}\n";
-    let dump = read_all(&[("a.yaml", newer), ("b.yaml", older), ("c.yaml", newer), ("d.yaml", OPERATOR), ("e.yaml", ":")]);
+    let dump = read_all(&[
+        ("a.yaml", newer),
+        ("b.yaml", older),
+        ("c.yaml", newer),
+        ("d.yaml", OPERATOR),
+        ("e.yaml", ":"),
+    ]);
     let inventory = &dump.inventory;
     let classes: usize = Class::ALL.iter().map(|class| inventory.count(*class)).sum();
     assert_eq!((classes, inventory.files().len()), (5, 5));
@@ -84,7 +103,10 @@ fn one_layout_does_not_hide_another() {
     let version = "{\"apiVersion\": \"config.openshift.io/v1\", \"kind\": \"ClusterVersion\", \"metadata\": {\"name\": \"version\"}}";
     let files = [
         ("mixed/cv.json", version),
-        ("mixed/must-gather/cluster-scoped-resources/config.openshift.io/clusteroperators/dns.yaml", OPERATOR),
+        (
+            "mixed/must-gather/cluster-scoped-resources/config.openshift.io/clusteroperators/dns.yaml",
+            OPERATOR,
+        ),
     ];
     assert_eq!(read_all(&files).objects().count(), 2);
     let dump = read(&files).unwrap();

@@ -50,10 +50,16 @@ fn paths_of_insights_archives_have_the_kind() {
         ),
         ("config/securitycontextconstraint/x.json", "security.openshift.io/v1 SecurityContextConstraints /x"),
         ("config/clusterrolebinding/x.json", "rbac.authorization.k8s.io/v1 ClusterRoleBinding /x"),
-        ("cluster-scoped-resources/rbac.authorization.k8s.io/clusterroles/x.json", "rbac.authorization.k8s.io/v1 ClusterRole /x"),
+        (
+            "cluster-scoped-resources/rbac.authorization.k8s.io/clusterroles/x.json",
+            "rbac.authorization.k8s.io/v1 ClusterRole /x",
+        ),
         ("conditional/namespaces/n/imagestreams/x.json", "image.openshift.io/v1 ImageStream n/x"),
         ("conditional/namespaces/n/pods/x/x.json", "v1 Pod n/x"),
-        ("machinesets/openshift-machine-api/x.json", "machine.openshift.io/v1beta1 MachineSet openshift-machine-api/x"),
+        (
+            "machinesets/openshift-machine-api/x.json",
+            "machine.openshift.io/v1beta1 MachineSet openshift-machine-api/x",
+        ),
     ] {
         check(path, KINDLESS, &[expected]);
     }
@@ -94,7 +100,11 @@ fn lists_of_support_bundles_are_read() {
     check("cluster-resources/volumeattachments.json", empty, &[]);
     let untagged = r#"{"Items": [{"metadata": {"name": "a"}}]}"#;
     check("cluster-resources/nodes.json", untagged, &["v1 Node /a"]);
-    check("cluster-resources/pvcs/n.json", r#"[{"metadata": {"name": "a", "namespace": "n"}}]"#, &["v1 PersistentVolumeClaim n/a"]);
+    check(
+        "cluster-resources/pvcs/n.json",
+        r#"[{"metadata": {"name": "a", "namespace": "n"}}]"#,
+        &["v1 PersistentVolumeClaim n/a"],
+    );
     check(
         "cluster-resources/custom-resources/machinesets.machine.openshift.io/n.json",
         r#"[{"metadata": {"name": "a", "namespace": "n"}}]"#,
@@ -117,7 +127,8 @@ fn lists_of_sonobuoy_and_others_are_read() {
 
 #[test]
 fn objects_without_the_tags_of_go_are_read() {
-    let request = r#"{"TypeMeta": {}, "ObjectMeta": {"name": "csr", "uid": "u"}, "Spec": {"SignerName": "s"}}"#;
+    let request =
+        r#"{"TypeMeta": {}, "ObjectMeta": {"name": "csr", "uid": "u"}, "Spec": {"SignerName": "s"}}"#;
     let (dump, _) = Dump::read_all([Source {
         path: "config/certificatesigningrequests/csr.json".to_owned(),
         text: request.to_owned(),
@@ -129,7 +140,8 @@ fn objects_without_the_tags_of_go_are_read() {
 
 #[test]
 fn several_values_of_json_in_one_file_are_read() {
-    let node = |name: &str| format!(r#"{{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "{name}"}}}}"#);
+    let node =
+        |name: &str| format!(r#"{{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "{name}"}}}}"#);
     check("a.jsonl", &format!("{}\n{}\n", node("a"), node("b")), &["v1 Node /a", "v1 Node /b"]);
     let dump = format!(
         "{}\n==== START logs for container c of pod n/p ====\n{{oops\n==== END logs for container c of pod n/p ====\n{}\n",
@@ -138,16 +150,20 @@ fn several_values_of_json_in_one_file_are_read() {
     );
     check("cluster-info-dump.json", &dump, &["v1 Node /a", "v1 Node /b"]);
     check("a.yaml", &format!("{}\n---\n{}\n", node("a"), node("b")), &["v1 Node /a", "v1 Node /b"]);
-    let (_, problems) = Dump::read_all([Source { path: "a.json".to_owned(), text: format!("{}\n{{\"a\": }}", node("a")) }]);
+    let (_, problems) =
+        Dump::read_all([Source { path: "a.json".to_owned(), text: format!("{}\n{{\"a\": }}", node("a")) }]);
     assert_eq!(problems, ["a.json:2:7: expected JSON: expected value"]);
 }
 
 #[test]
 fn the_last_state_in_a_list_of_changes_counts() {
     let change = |kind: &str, name: &str| {
-        format!(r#"{{"type": "{kind}", "object": {{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "{name}"}}}}}}"#)
+        format!(
+            r#"{{"type": "{kind}", "object": {{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "{name}"}}}}}}"#
+        )
     };
-    let changes = [change("ADDED", "a"), change("ADDED", "b"), change("MODIFIED", "a"), change("DELETED", "b")];
+    let changes =
+        [change("ADDED", "a"), change("ADDED", "b"), change("MODIFIED", "a"), change("DELETED", "b")];
     check("watch.json", &changes.join("\n"), &["v1 Node /a"]);
 }
 
@@ -164,23 +180,31 @@ fn json_in_answers_of_etcd_is_read() {
 #[test]
 fn alerts_are_found_in_all_their_places() {
     let alerts = |files: &[(&str, &str)]| {
-        let source = |(path, text): &(&str, &str)| Source { path: (*path).to_owned(), text: (*text).to_owned() };
+        let source =
+            |(path, text): &(&str, &str)| Source { path: (*path).to_owned(), text: (*text).to_owned() };
         Dump::read_all(files.iter().map(source)).0.alerts.unwrap()
     };
-    let prometheus = r#"{"status":"success","data":{"alerts":[{"labels":{"alertname":"A"},"state":"firing"}]}}"#;
+    let prometheus =
+        r#"{"status":"success","data":{"alerts":[{"labels":{"alertname":"A"},"state":"firing"}]}}"#;
     for path in ["monitoring/alerts.json", "monitoring/prometheus/alerts.json"] {
         assert!(alerts(&[(path, prometheus)]).contains("\"A\""));
     }
     let insights = |name: &str| {
-        format!(r#"[{{"labels": {{"alertname": "{name}"}}, "startsAt": "2024-01-01T00:00:00Z", "status": {{"state": "active"}}}}]"#)
+        format!(
+            r#"[{{"labels": {{"alertname": "{name}"}}, "startsAt": "2024-01-01T00:00:00Z", "status": {{"state": "active"}}}}]"#
+        )
     };
     let (active, silenced) = (insights("B"), insights("C"));
     let files = [("config/alerts.json", active.as_str()), ("config/silenced_alerts.json", silenced.as_str())];
     let both: Value = serde_json::from_str(&alerts(&files)).unwrap();
     let list = both["data"]["alerts"].as_array().unwrap();
-    assert_eq!((list.len(), &list[0]["state"], &list[0]["activeAt"]), (2, &json!("firing"), &json!("2024-01-01T00:00:00Z")));
+    assert_eq!(
+        (list.len(), &list[0]["state"], &list[0]["activeAt"]),
+        (2, &json!("firing"), &json!("2024-01-01T00:00:00Z"))
+    );
     // The answer of Prometheus is complete.
-    let with_rules = [files[0], files[1], ("monitoring/prometheus/rules.json", r#"{"data": {"groups": []}}"#)];
+    let with_rules =
+        [files[0], files[1], ("monitoring/prometheus/rules.json", r#"{"data": {"groups": []}}"#)];
     assert_eq!(alerts(&with_rules), r#"{"data":{"alerts":[]},"status":"success"}"#);
 }
 
