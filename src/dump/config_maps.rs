@@ -9,16 +9,18 @@ use windtunnel_core::Object;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Key {
     namespace: String,
+    /// Of the ConfigMap.
     name: String,
-    key: String,
+    /// Of the value.
+    field: String,
     value: String,
 }
 
 impl Key {
     /// Returns the key in a file at this path; `None` if the path is another one.
     pub(super) fn of(path: &str, text: &str) -> Option<Self> {
-        let [namespace, name, key] = parts(path)?.map(str::to_owned);
-        Some(Self { namespace, name, key, value: text.to_owned() })
+        let [namespace, name, field] = parts(path)?.map(str::to_owned);
+        Some(Self { namespace, name, field, value: text.to_owned() })
     }
 }
 
@@ -47,10 +49,10 @@ pub(super) struct Keys(BTreeMap<(String, String), (String, Map<String, Value>)>)
 impl Keys {
     /// Adds a key of a file. Returns whether it is the first one of its ConfigMap.
     pub(super) fn add(&mut self, path: &str, key: Key) -> bool {
-        let Key { namespace, name, key, value } = key;
+        let Key { namespace, name, field, value } = key;
         let (_, data) = self.0.entry((namespace, name)).or_insert_with(|| (path.to_owned(), Map::new()));
         let is_first = data.is_empty();
-        data.insert(key, json!(value));
+        data.insert(field, json!(value));
         is_first
     }
 

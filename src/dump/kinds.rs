@@ -14,6 +14,7 @@ macro_rules! more {
 
 /// Kinds that no simulated component uses.
 const MORE: &[Resource] = more! {
+    cluster "" "v1": "ComponentStatus" "componentstatuses";
     namespaced "" "v1": "LimitRange" "limitranges", "PodTemplate" "podtemplates", "ResourceQuota" "resourcequotas";
     namespaced "autoscaling" "v2": "HorizontalPodAutoscaler" "horizontalpodautoscalers";
     namespaced "networking.k8s.io" "v1": "Ingress" "ingresses";
@@ -105,10 +106,11 @@ pub(super) fn by_word(group: Option<&str>, word: &str) -> Option<Resource> {
     KNOWN.iter().find(is_it).cloned()
 }
 
-/// Returns the kind with this plural.
+/// Returns the kind with this plural, or with an alias of it.
 pub(super) fn by_plural(word: &str) -> Option<Resource> {
-    by_word(None, word)
-        .filter(|resource| word.to_lowercase().replace(['-', '_'], "") != resource.kind.to_lowercase())
+    let kind = by_word(None, word)?;
+    let word = word.to_lowercase().replace(['-', '_'], "");
+    (kind.plural == word || kind.kind.to_lowercase() != word).then_some(kind)
 }
 
 /// Returns the kind of a group and name, in any version.

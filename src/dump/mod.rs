@@ -378,9 +378,8 @@ impl Age {
             (Some(_), Some(_)) if is_fuller() => Self::FullerCopy,
             (Some(_), Some(_)) => Self::Copy,
             (None, Some(_)) => Self::Newer,
-            (Some(_), None) => Self::Older,
             (None, None) if is_fuller() => Self::Newer,
-            (None, None) => Self::Older,
+            (_, None) => Self::Older,
         }
     }
 }

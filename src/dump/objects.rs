@@ -272,12 +272,14 @@ fn add_namespace(fields: &mut Map<String, Value>, place: &Place) {
     }
 }
 
+/// The group of role bindings in Kubernetes.
+const GROUP: &str = "rbac.authorization.k8s.io";
+
 /// Corrects a role binding in the form of `authorization.openshift.io`, in which an Insights archive has them.
 fn correct_role_binding(fields: &mut Map<String, Value>) {
     if !text(fields, "kind").ends_with("RoleBinding") || !text(fields, "apiVersion").starts_with("rbac.") {
         return;
     }
-    const GROUP: &str = "rbac.authorization.k8s.io";
     fields.remove("userNames");
     fields.remove("groupNames");
     if let Some(role) = fields.get_mut("roleRef").and_then(Value::as_object_mut) {

@@ -32,13 +32,23 @@ impl Packed {
             () if starts(b"7z\xbc\xaf") => Some(Self::Unknown("7-Zip")),
             () if start.get(257..262) == Some(b"ustar") => Some(Self::Tar),
             () if start.is_empty() => None,
-            () if name.ends_with(".tar") => Some(Self::Tar),
-            // Its decoder says what is wrong.
-            () if name.ends_with(".tgz") || name.ends_with(".tar.gz") => Some(Self::Gzip),
-            () if name.ends_with(".txz") || name.ends_with(".tar.xz") => Some(Self::Xz),
-            () if name.ends_with(".zip") => Some(Self::Zip),
-            () => None,
+            // The decoder says what is wrong.
+            () => Self::of_name(name),
         }
+    }
+
+    /// Returns the form of an archive by its name.
+    fn of_name(name: &str) -> Option<Self> {
+        let endings = [
+            (".tar", Self::Tar),
+            (".tgz", Self::Gzip),
+            (".tar.gz", Self::Gzip),
+            (".txz", Self::Xz),
+            (".tar.xz", Self::Xz),
+            (".zip", Self::Zip),
+        ];
+        let name = name.to_lowercase();
+        endings.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, form)| form)
     }
 }
 

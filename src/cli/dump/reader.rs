@@ -1,5 +1,6 @@
 //! Reads the files of a dump, those in archives included, and counts each of them.
 
+use std::borrow::Cow;
 use std::io::{self, Cursor, Read, Seek};
 
 use flate2::read::MultiGzDecoder;
@@ -113,7 +114,7 @@ impl<'g, 'w> Reader<'g, 'w> {
                 self.read(Member { path, within, size: 0, content: &mut content }, depth + 1)
             }
             Packed::Xz => {
-                let mut content = XzReader::new(content, true);
+                let mut content = XzReader::new_mem_limit(content, true, XZ_MEMORY);
                 let within = packed::unpacked_name(&within);
                 self.read(Member { path, within, size: 0, content: &mut content }, depth + 1)
             }
@@ -159,7 +160,7 @@ impl<'g, 'w> Reader<'g, 'w> {
         let mut members = zip::ZipArchive::new(content).map_err(io::Error::from)?;
         for index in 0..members.len() {
             self.allowance.member()?;
-            let name = members.name_for_index(index).map(|name| name.map(|name| name.into_owned()));
+            let name = members.name_for_index(index).map(|name| name.map(Cow::into_owned));
             let mut member = match members.by_index(index) {
                 Ok(member) => member,
                 Err(error) => {
@@ -240,6 +241,9 @@ impl<'g, 'w> Reader<'g, 'w> {
         Ok(())
     }
 }
+
+/// The most memory for the dictionary of a file compressed with xz, in KiB: four times what `xz -9` needs.
+const XZ_MEMORY: u32 = 256 << 10;
 
 /// The reason of [`Look::NoObject`] for files that macOS added.
 const MACOS: &str = "macOS added it";

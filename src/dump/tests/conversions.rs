@@ -3,42 +3,42 @@
 use super::*;
 
 #[track_caller]
-fn check(text: &str, expected: Value) {
+fn check(text: &str, expected: &Value) {
     let object: Value = windtunnel_core::yaml::from_str(text).unwrap();
-    assert_eq!(conversions(&object).first(), Some(&expected), "{text}");
+    assert_eq!(conversions(&object).first(), Some(expected), "{text}");
 }
 
 #[test]
 fn objects_of_removed_versions_are_converted() {
     check(
         "{apiVersion: policy/v1beta1, kind: PodDisruptionBudget, spec: {selector: {}}}",
-        json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "spec": {"selector": {"matchExpressions": [
+        &json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "spec": {"selector": {"matchExpressions": [
             {"key": "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match", "operator": "Exists"}]}}}),
     );
     check(
         "{apiVersion: flowcontrol.apiserver.k8s.io/v1beta1, kind: PriorityLevelConfiguration, spec: {limited: {assuredConcurrencyShares: 5}}}",
-        json!({"apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "PriorityLevelConfiguration",
+        &json!({"apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "PriorityLevelConfiguration",
             "spec": {"limited": {"nominalConcurrencyShares": 5}}}),
     );
     check(
         "{apiVersion: extensions/v1beta1, kind: Ingress, spec: {backend: {serviceName: a, servicePort: 80}}}",
-        json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+        &json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
             "spec": {"defaultBackend": {"service": {"name": "a", "port": {"number": 80}}}}}),
     );
     check(
         "{apiVersion: discovery.k8s.io/v1beta1, kind: EndpointSlice, endpoints: [{topology: {kubernetes.io/hostname: n}}, 5]}",
-        json!({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+        &json!({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
             "endpoints": [{"nodeName": "n", "deprecatedTopology": {"kubernetes.io/hostname": "n"}}, 5]}),
     );
     check(
         "{apiVersion: apiextensions.k8s.io/v1beta1, kind: CustomResourceDefinition, spec: {version: v1, subresources: {status: {}}}}",
-        json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {"versions": [
+        &json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {"versions": [
             {"name": "v1", "served": true, "storage": true, "subresources": {"status": {}}, "schema": {"openAPIV3Schema":
                 {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}),
     );
     check(
         "{apiVersion: batch/v1beta1, kind: CronJob, spec: 5}",
-        json!({"apiVersion": "batch/v1", "kind": "CronJob", "spec": 5}),
+        &json!({"apiVersion": "batch/v1", "kind": "CronJob", "spec": 5}),
     );
 }
 

@@ -84,7 +84,7 @@ fn the_numbers_add_up() {
         ("b.yaml", older),
         ("c.yaml", newer),
         ("d.yaml", OPERATOR),
-        ("e.yaml", ":"),
+        ("e.yaml", "a: 1"),
     ]);
     let inventory = &dump.inventory;
     let classes: usize = Class::ALL.iter().map(|class| inventory.count(*class)).sum();

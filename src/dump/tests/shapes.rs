@@ -117,6 +117,7 @@ fn lists_of_sonobuoy_and_others_are_read() {
     let array = r#"[{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}]"#;
     check("resources/cluster/core_v1_nodes.json", array, &["v1 Node /a", "v1 Node /b"]);
     check("resources/ns/n/apps_v1_deployments.json", KINDLESS, &["apps/v1 Deployment n/x"]);
+    check("resources/ns/n/Endpoints.json", array, &["v1 Endpoints /a", "v1 Endpoints /b"]);
     check("n/pods.json", array, &["v1 Pod /a", "v1 Pod /b"]);
     let velero = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "n"}}"#;
     check("resources/pods/namespaces/n/a.json", velero, &["v1 Pod n/a"]);

@@ -73,7 +73,9 @@ fn show(dump: &Dump) {
     show_status(&list, &alerts);
     let values: Vec<Value> = objects().map(Object::to_value).collect();
     let _ = dump::definitions_without_schema(&values);
-    values.iter().for_each(|value| drop(dump::conversions(value)));
+    for value in &values {
+        drop(dump::conversions(value));
+    }
     let mut server = ApiServer::builder().build(now());
     let _ = server.import(values, now());
     let _ = dump::object_files(server.objects().map(|(key, object)| (key, object.to_value())));
