@@ -3,11 +3,8 @@
 use windtunnel_core::resources::NAMESPACES;
 use windtunnel_core::{Object, Resource};
 
+use super::place::{CLUSTER, NAMESPACED};
 use super::{config_maps, place, uncollected};
-
-/// The folders of `oc adm inspect`, below any others: `<scope>[/<namespace>]/<group>/<plural>[/<name>].yaml`.
-pub(super) const CLUSTER: &str = "cluster-scoped-resources";
-pub(super) const NAMESPACED: &str = "namespaces";
 
 /// The Prometheus answers in a must-gather.
 pub(super) const PROMETHEUS: [&str; 2] =

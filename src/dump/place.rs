@@ -3,7 +3,10 @@
 use windtunnel_core::Resource;
 
 use super::kinds;
-use super::layout::{CLUSTER, NAMESPACED};
+
+/// The folders of `oc adm inspect`, below any others: `<scope>[/<namespace>]/<group>/<plural>[/<name>].yaml`.
+pub(super) const CLUSTER: &str = "cluster-scoped-resources";
+pub(super) const NAMESPACED: &str = "namespaces";
 
 /// The kind and the namespace of the objects in a file, as far as its path has them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
