@@ -88,8 +88,16 @@ fn gather<'w>(path: &Path, wanted: Wanted<'w>) -> Result<Gathered<'w>, String> {
     if path.is_dir() {
         read_folder(path, wanted, &mut reader)?;
     } else {
-        let read = read_file(path, &path.to_string_lossy(), &mut reader);
-        read.map_err(|failure| message(path, failure))?;
+        match read_file(path, &path.to_string_lossy(), &mut reader) {
+            // The end of an archive may be missing.
+            Err(failure @ Failure::Damaged(_)) if reader.has_parsed() && matches!(wanted, Wanted::All) => {
+                reader.count_unread(
+                    &path.shown(),
+                    format!("{}; the files before that are read", message(path, failure)),
+                );
+            }
+            read => read.map_err(|failure| message(path, failure))?,
+        }
     }
     let (count, added) = reader.finish();
     note_skipped(path, "files that macOS added, which contain no objects", &added);

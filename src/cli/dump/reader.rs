@@ -62,6 +62,11 @@ impl<'g, 'w> Reader<'g, 'w> {
         (self.count, self.added_by_macos)
     }
 
+    /// Returns whether there are parsed files that are not added yet.
+    pub(super) fn has_parsed(&self) -> bool {
+        !self.parsed.is_empty()
+    }
+
     /// Starts the limits anew: they are for one file with everything that is packed in it.
     pub(super) fn start_limits(&mut self) {
         self.allowance = Allowance::new();
@@ -229,6 +234,10 @@ impl<'g, 'w> Reader<'g, 'w> {
         } else {
             self.allowance.keep(Cursor::new(start).chain(content), size)?
         };
+        if (bytes.len() as u64) < size {
+            let why = format!("expected {size} bytes, found {}", bytes.len());
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why).into());
+        }
         match text(&path, bytes) {
             Ok(text) => {
                 self.count += 1;

@@ -60,6 +60,27 @@ fn archives_in_archives_are_read() {
 }
 
 #[test]
+fn an_archive_without_its_end_is_read_up_to_there() {
+    let node = r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}"#;
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, text) in [("a.json", node.to_owned()), ("b.json", node.repeat(99))] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        archive.append_data(&mut header, name, text.as_bytes()).unwrap();
+    }
+    let environment = TestEnvironment::new();
+    environment.write("cut.tar", &archive.into_inner().unwrap()[..3000]);
+    insta::assert_snapshot!(environment.run(&["dump", "cut.tar"]), @"
+    exit 0
+    1  Node  v1
+    not understood: cut.tar: unexpected EOF during skip; the files before that are read
+    not understood: b.json: expected 6237 bytes, found 1464
+    no alerts
+    3 files: 1 read (1 object), 0 without objects, 2 not understood, 0 not collected
+    ");
+}
+
+#[test]
 fn archives_have_a_largest_depth() {
     let output = packed("deep.json.gz", &[]);
     assert_eq!(output.code, Some(2), "{output}");
