@@ -1,6 +1,6 @@
 //! Alerts in the files of a dump: answers of Prometheus and of Alertmanager.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The source of alerts, the best one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,6 +11,44 @@ pub(super) enum Origin {
     Rules,
     /// The answer of Alertmanager, which an Insights archive has.
     Alertmanager,
+    /// The metric `ALERTS`, which older Insights archives have.
+    Metrics,
+}
+
+/// Returns whether a file has the metrics of an Insights archive.
+pub(super) fn is_metrics(path: &str) -> bool {
+    path == "config/metrics" || path.ends_with("/config/metrics")
+}
+
+/// Returns the alerts in a text of metrics; `None` if there are none.
+pub(super) fn of_metrics(text: &str) -> Option<String> {
+    let samples = text.lines().filter_map(|line| line.strip_prefix("ALERTS{"));
+    let alerts: Vec<Value> = samples.filter_map(of_sample).collect();
+    (!alerts.is_empty()).then(|| body(&json!(alerts)))
+}
+
+/// Converts `alertname="A",alertstate="firing",severity="critical"} 1 1700000000000`.
+fn of_sample(sample: &str) -> Option<Value> {
+    let (mut labels, mut rest) = (Map::new(), sample);
+    while !rest.starts_with('}') {
+        let (name, value) = rest.split_once("=\"")?;
+        let end = end_of_text(value)?;
+        let text = value[..end].replace("\\\"", "\"").replace("\\n", "\n").replace("\\\\", "\\");
+        labels.insert(name.trim_start_matches([',', ' ']).to_owned(), json!(text));
+        rest = value[end + 1..].trim_start_matches(',');
+    }
+    let state = labels.remove("alertstate")?;
+    Some(json!({ "labels": labels, "annotations": {}, "state": state, "value": "1e+00" }))
+}
+
+/// Returns the position of the quote that ends a text.
+fn end_of_text(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    text.char_indices().find_map(|(index, char)| {
+        let is_end = char == '"' && !is_escaped;
+        is_escaped = char == '\\' && !is_escaped;
+        is_end.then_some(index)
+    })
 }
 
 /// Returns whether a file's name is that of a Prometheus answer.

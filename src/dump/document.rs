@@ -41,6 +41,12 @@ pub(super) fn parse(path: &str, within: &str, text: &str, left: &mut Limits) -> 
     if let Some(key) = config_maps::Key::of(within, text) {
         return Ok(Content::Key(key));
     }
+    if alerts::is_metrics(within) {
+        return Ok(match alerts::of_metrics(text) {
+            Some(body) => Content::Alerts(alerts::Origin::Metrics, body),
+            None => Content::Nothing("metrics", Vec::new()),
+        });
+    }
     if uncollected::is_log(within) {
         return Ok(Content::Nothing("a log", uncollected::of_log(path, text)));
     }

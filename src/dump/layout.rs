@@ -4,7 +4,7 @@ use windtunnel_core::resources::NAMESPACES;
 use windtunnel_core::{Object, Resource};
 
 use super::place::{CLUSTER, NAMESPACED};
-use super::{config_maps, place, uncollected};
+use super::{alerts, config_maps, place, uncollected};
 
 /// The Prometheus answers in a must-gather.
 pub(super) const PROMETHEUS: [&str; 2] =
@@ -67,7 +67,7 @@ pub fn look(path: &str, start: &[u8], wanted: Wanted<'_>) -> Look {
     if matches!(is_of_wanted_kind(path, wanted), Some(false)) && is_data(path) {
         return Look::Unwanted;
     }
-    if is_data(path) || config_maps::is_key(path) {
+    if is_data(path) || config_maps::is_key(path) || alerts::is_metrics(path) {
         return Look::Read;
     }
     let is_all = matches!(wanted, Wanted::All);

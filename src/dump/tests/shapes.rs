@@ -203,6 +203,10 @@ fn alerts_are_found_in_all_their_places() {
         (list.len(), &list[0]["state"], &list[0]["activeAt"]),
         (2, &json!("firing"), &json!("2024-01-01T00:00:00Z"))
     );
+    let metrics = "# TYPE ALERTS untyped\nALERTS{alertname=\"D\",alertstate=\"firing\",summary=\"a \\\"b\\\", c\"} 1 1700000000000\nALERTS{broken\n";
+    let of_metrics: Value = serde_json::from_str(&alerts(&[("config/metrics", metrics)])).unwrap();
+    let expected = json!([{"labels": {"alertname": "D", "summary": "a \"b\", c"}, "annotations": {}, "state": "firing", "value": "1e+00"}]);
+    assert_eq!(of_metrics["data"]["alerts"], expected);
     // The answer of Prometheus is complete.
     let with_rules =
         [files[0], files[1], ("monitoring/prometheus/rules.json", r#"{"data": {"groups": []}}"#)];
