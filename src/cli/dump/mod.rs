@@ -85,8 +85,9 @@ struct Gathered<'w> {
 fn gather<'w>(path: &Path, wanted: Wanted<'w>) -> Result<Gathered<'w>, String> {
     let mut gathering = Gathering::new(wanted, input::limits_of_values());
     let mut reader = Reader::new(wanted, &mut gathering);
+    let mut links = Vec::new();
     if path.is_dir() {
-        read_folder(path, wanted, &mut reader)?;
+        links = read_folder(path, wanted, &mut reader)?;
     } else {
         match read_file(path, &path.to_string_lossy(), &mut reader) {
             // The end of an archive may be missing.
@@ -100,7 +101,12 @@ fn gather<'w>(path: &Path, wanted: Wanted<'w>) -> Result<Gathered<'w>, String> {
         }
     }
     let (count, added) = reader.finish();
+    let own_name = if path.is_dir() { own_name(path) } else { String::new() };
+    let below = |name: String| name.strip_prefix(&own_name).map(str::to_owned).unwrap_or(name);
+    let mut added: Vec<String> = added.into_iter().map(below).collect();
+    added.sort();
     note_skipped(path, "files that macOS added, which contain no objects", &added);
+    note_skipped(path, "links to missing files or out of the folder", &links);
     Ok(Gathered { gathering, count })
 }
 
@@ -112,11 +118,12 @@ fn message(path: &Path, failure: Failure) -> String {
     }
 }
 
-fn read_folder(path: &Path, wanted: Wanted<'_>, reader: &mut Reader<'_, '_>) -> Result<(), String> {
+/// Reads the files of a folder. Returns the links that lead nowhere.
+fn read_folder(path: &Path, wanted: Wanted<'_>, reader: &mut Reader<'_, '_>) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     walk(path, "", &mut found, reader)?;
     found.sort();
-    let own_name = path.file_name().map(|name| format!("{}/", name.to_string_lossy())).unwrap_or_default();
+    let own_name = own_name(path);
     let mut skipped = Vec::new();
     for name in found {
         let (file, within) = (path.join(&name), own_name.clone() + &name);
@@ -134,8 +141,12 @@ fn read_folder(path: &Path, wanted: Wanted<'_>, reader: &mut Reader<'_, '_>) -> 
             Err(failure) => reader.count_unread(&file.shown(), message(&file, failure)),
         }
     }
-    note_skipped(path, "links to missing files or out of the folder", &skipped);
-    Ok(())
+    Ok(skipped)
+}
+
+/// Returns the start of the paths in a folder: its name, which may be one of the names that say the kind of objects.
+fn own_name(folder: &Path) -> String {
+    folder.file_name().map(|name| format!("{}/", name.to_string_lossy())).unwrap_or_default()
 }
 
 /// Reads a file, and everything that is packed in it.
