@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::json;
+use windtunnel_core::resources::SECRETS;
 use windtunnel_core::text::{columns, counted, grouped, one_line};
 
 use super::read_files;
@@ -11,18 +12,19 @@ use crate::cli::args::{DumpArgs, ListingFormat};
 use crate::cli::output::Shown as _;
 use crate::cli::{Exit, print_output};
 use crate::dump::{Class, Dump, FileEntry, below};
+use crate::record::Secrets;
 
 /// Prints the files of a dump, or what they are.
 ///
 /// # Errors
 /// The dump cannot be read, or has neither objects nor alerts.
 pub(in crate::cli) fn list(args: &DumpArgs) -> Result<Exit, String> {
-    let mut dump = read_files(&args.dump)?;
-    super::hide_secrets(&mut dump);
+    let dump = read_files(&args.dump)?;
+    let secrets = Secrets::of_objects(dump.list(&SECRETS).map(|secret| &**secret));
     if args.output == Some(ListingFormat::Json) {
-        print_output(&format!("{:#}\n", json_of(&dump)));
+        print_output(&secrets.hide(&format!("{:#}\n", json_of(&dump))));
     } else {
-        print_output(&text_of(&dump, args));
+        print_output(&secrets.hide(&text_of(&dump, args)));
     }
     if dump.is_empty() && dump.alerts.is_none() {
         let (path, summary) = (args.dump.shown(), dump.inventory.summary());
