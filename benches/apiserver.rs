@@ -67,7 +67,7 @@ async fn watched(by_client: bool) -> Result<(), String> {
             config_maps.create(&PostParams::default(), &object).await.map_err(|error| error.to_string())?;
         } else {
             let write = Write::create(&resources::CONFIG_MAPS, object);
-            shared.write(&write, &admin, now()).map_err(|refusal| refusal.message)?;
+            shared.write(&write, &admin, now()).map_err(|rejection| rejection.message)?;
         }
     }
     let mut seen = 0;
@@ -220,7 +220,7 @@ fn ask(server: &mut ApiServer, request: &Request<'_>) -> Result<(), String> {
 fn write_all(server: &mut ApiServer, writes: &[Write]) -> Result<(), String> {
     let admin = Identity::admin();
     for write in writes {
-        server.write(write, &admin, now()).map_err(|refusal| refusal.message)?;
+        server.write(write, &admin, now()).map_err(|rejection| rejection.message)?;
     }
     Ok(())
 }

@@ -136,7 +136,7 @@ impl Cluster {
                 let patch = json!({"metadata": {"annotations": config}});
                 let write = Write::merge_patch(&resources::NODES, "", &name(number), patch);
                 let written = self.server.write(&write, &Identity::admin(), self.server.now());
-                written.map_err(|refusal| refusal.to_string())?;
+                written.map_err(|rejection| rejection.to_string())?;
                 if number % group == group - 1 {
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -177,7 +177,7 @@ fn create(server: &Shared, object: &Value) -> Result<(), String> {
     }
     for write in writes {
         let written = server.write(&write, &Identity::admin(), server.now());
-        written.map_err(|refusal| refusal.to_string())?;
+        written.map_err(|rejection| rejection.to_string())?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use windtunnel_apiserver::{ApiServer, WriteOutcome};
 use windtunnel_core::clock::{Clock, Time};
 use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 use windtunnel_core::resources::EVENT_TTL;
-use windtunnel_core::{Change, Identity, Object, Refusal, View, Write};
+use windtunnel_core::{Change, Identity, Object, Rejection, View, Write};
 use windtunnel_openshift::SERVICE_NETWORK;
 use windtunnel_openshift::admission::{
     ClusterConfiguration, CompatibilityRequirements, FaultAnnotations, SecurityContextConstraints,
@@ -152,7 +152,7 @@ impl InProcess {
 }
 
 impl ClusterConnection for InProcess {
-    fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Refusal> {
+    fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Rejection> {
         self.shared().write_by(by, write, who, now).map(without_owners)
     }
 

@@ -138,7 +138,7 @@ impl Backend for Existing {
         let clock = order.clock.clone();
         let terms = Terms { clock, speed, capabilities, own_server: None, end: Box::new(end) };
         let remote =
-            Remote::open(link, inbox, terms).map_err(|refusal| BackendError::Failed(refusal.message))?;
+            Remote::open(link, inbox, terms).map_err(|rejection| BackendError::Failed(rejection.message))?;
         Ok(Box::new(remote))
     }
 
@@ -168,7 +168,7 @@ fn wait_until_ready(wire: &Arc<Wire>, report: &ReportProgress) -> Result<(), Bac
         match reply.code {
             // A client without permission for this path may have permission for others.
             200..300 | 401 | 403 | 404 => None,
-            _ => Some(reply.checked().err().map(|refusal| refusal.message).unwrap_or_default()),
+            _ => Some(reply.checked().err().map(|rejection| rejection.message).unwrap_or_default()),
         }
     })
 }
@@ -178,7 +178,7 @@ fn wait_until_ready(wire: &Arc<Wire>, report: &ReportProgress) -> Result<(), Bac
 #[expect(clippy::disallowed_methods, reason = "real servers take their time on the wall")]
 fn wait_until_settled(wire: &Arc<Wire>, report: &ReportProgress) -> Result<(), BackendError> {
     wait(report, || match wire.get(&NODES.path("", "")).checked() {
-        Err(refusal) => Some(refusal.message),
+        Err(rejection) => Some(rejection.message),
         Ok(nodes) if !nodes["items"].as_array().into_iter().flatten().any(is_ready) => {
             Some("no node is Ready yet".to_owned())
         }
@@ -218,8 +218,8 @@ fn wait(report: &ReportProgress, missing: impl Fn() -> Option<String>) -> Result
 /// Rejects a cluster that may be a real OpenShift cluster.
 fn reject_openshift(wire: &Arc<Wire>) -> Result<(), BackendError> {
     match wire.get(&CLUSTER_VERSIONS.path("", "version")).checked() {
-        Err(refusal) if refusal.code == 404 => Ok(()),
-        Err(refusal) => Err(BackendError::Failed(refusal.message)),
+        Err(rejection) if rejection.code == 404 => Ok(()),
+        Err(rejection) => Err(BackendError::Failed(rejection.message)),
         Ok(version) if version["metadata"]["labels"][RUN].is_string() => Ok(()),
         Ok(version) => {
             let id = version["spec"]["clusterID"].as_str().unwrap_or("unknown");
@@ -234,7 +234,7 @@ fn reject_openshift(wire: &Arc<Wire>) -> Result<(), BackendError> {
 /// Rejects a cluster with CustomResourceDefinitions of others that a run would overwrite.
 fn check_definitions(wire: &Arc<Wire>) -> Result<(), BackendError> {
     let all = wire.get(&CUSTOM_RESOURCE_DEFINITIONS.path("", "")).checked();
-    let all = all.map_err(|refusal| BackendError::Failed(refusal.message))?;
+    let all = all.map_err(|rejection| BackendError::Failed(rejection.message))?;
     let names = manifests::crds((u64::MAX, 0)).filter_map(|own| own["metadata"]["name"].as_str());
     let own: BTreeSet<&str> = names.collect();
     let others = all["items"].as_array().into_iter().flatten().filter_map(|found| {
@@ -292,14 +292,14 @@ fn has_controllers(wire: &Arc<Wire>) -> Result<bool, BackendError> {
     match wire.get(&CONFIG_MAPS.path("default", "kube-root-ca.crt")).checked() {
         // The simulated controllers publish it as well.
         Ok(published) => Ok(published["metadata"]["labels"][RUN].is_null()),
-        Err(refusal) if refusal.code == 404 => Ok(false),
-        Err(refusal) => Err(BackendError::Failed(refusal.message)),
+        Err(rejection) if rejection.code == 404 => Ok(false),
+        Err(rejection) => Err(BackendError::Failed(rejection.message)),
     }
 }
 
 /// Returns whether the cluster has nodes that no run created.
 fn has_nodes(wire: &Arc<Wire>) -> Result<bool, BackendError> {
     let others = format!("{}?labelSelector=!{}&limit=1", NODES.path("", ""), remote::SIMULATED);
-    let nodes = wire.get(&others).checked().map_err(|refusal| BackendError::Failed(refusal.message))?;
+    let nodes = wire.get(&others).checked().map_err(|rejection| BackendError::Failed(rejection.message))?;
     Ok(nodes["items"].as_array().is_some_and(|items| !items.is_empty()))
 }

@@ -38,7 +38,7 @@ pub use remote::{RUN, SIMULATED};
 
 use windtunnel_core::clock::{Clock, Time, VirtualClock};
 use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
-use windtunnel_core::{Change, Identity, Object, Refusal, View, Write};
+use windtunnel_core::{Change, Identity, Object, Rejection, View, Write};
 
 use crate::record::{Secrets, UserRights, WriteEvent};
 
@@ -52,7 +52,7 @@ pub trait ClusterConnection: Send {
     ///
     /// # Errors
     /// The API server's rejection.
-    fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Refusal>;
+    fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Rejection>;
 
     /// Makes the API server fail certain requests.
     fn fail(&mut self, fault: RequestFault);

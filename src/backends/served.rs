@@ -63,7 +63,7 @@ impl Backend for Served {
             own_server: Some(Box::new(shared)),
             end: Box::new(serving),
         };
-        let remote = Remote::open(link, inbox, terms).map_err(|refusal| failed(&refusal))?;
+        let remote = Remote::open(link, inbox, terms).map_err(|rejection| failed(&rejection))?;
         Ok(Box::new(remote))
     }
 }

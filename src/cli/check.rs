@@ -11,14 +11,14 @@ use super::files::{self, records};
 use super::parallel::in_parallel;
 use super::{Exit, print_output};
 use crate::cli::output::Shown as _;
-use crate::oracles::{self, Breach, Ending, ORACLES, judge};
+use crate::oracles::{self, Ending, ORACLES, RuleFinding, judge};
 use crate::record::Record;
 
 /// A record, and the rules that it breaks.
 struct Checked {
     path: PathBuf,
     record: Record,
-    breaches: Vec<Breach>,
+    findings: Vec<RuleFinding>,
 }
 
 /// Prints the places at which records break rules.
@@ -34,7 +34,7 @@ pub(super) fn check(args: &CheckRecordsArgs) -> Result<Exit, String> {
         CheckFormat::Text => text(&checked),
         CheckFormat::Json => json(&checked),
     });
-    let is_kept = checked.iter().all(|checked| checked.breaches.is_empty());
+    let is_kept = checked.iter().all(|checked| checked.findings.is_empty());
     Ok(if is_kept { Exit::Passed } else { Exit::Failed })
 }
 
@@ -51,47 +51,48 @@ fn check_names(rules: &[String]) -> Result<(), String> {
 
 fn checked(path: &Path, rules: &[String]) -> Result<Checked, String> {
     let record = records::read(path)?;
-    let mut breaches = judge(&record, Ending::of(&record));
-    breaches.retain(|breach| rules.is_empty() || rules.contains(&breach.rule));
-    Ok(Checked { path: path.to_owned(), record, breaches })
+    let mut findings = judge(&record, Ending::of(&record));
+    findings.retain(|finding| rules.is_empty() || rules.contains(&finding.rule));
+    Ok(Checked { path: path.to_owned(), record, findings })
 }
 
 impl Checked {
     /// The line of an entry in the file: the header is the first one.
-    fn line(&self, breach: &Breach) -> usize {
+    fn line(&self, finding: &RuleFinding) -> usize {
         let last = self.record.entries.len().saturating_sub(1);
-        breach.entry.min(last) + 2
+        finding.entry.min(last) + 2
     }
 
-    fn text(&self, breach: &Breach) -> String {
-        let Breach { rule, object, how, .. } = breach;
-        let at = clock_time(breach.at.duration_since(self.record.header.epoch));
-        let text = format!("{}:{}: {at} {object} {how} [{rule}]", self.path.shown(), self.line(breach));
+    fn text(&self, finding: &RuleFinding) -> String {
+        let RuleFinding { rule, object, how, .. } = finding;
+        let at = clock_time(finding.at.duration_since(self.record.header.epoch));
+        let text = format!("{}:{}: {at} {object} {how} [{rule}]", self.path.shown(), self.line(finding));
         one_line(&text).into_owned() + "\n"
     }
 
     fn json(&self) -> Value {
-        let breach = |breach: &Breach| {
+        let finding = |finding: &RuleFinding| {
             json!({
-                "rule": breach.rule,
-                "line": self.line(breach),
-                "time": rfc3339(breach.at),
-                "object": breach.object,
-                "text": breach.how,
+                "rule": finding.rule,
+                "line": self.line(finding),
+                "time": rfc3339(finding.at),
+                "object": finding.object,
+                "text": finding.how,
             })
         };
         json!({
             "file": self.path.display().to_string(),
             "scenario": self.record.header.scenario,
-            "broken": self.breaches.iter().map(breach).collect::<Vec<_>>(),
+            "broken": self.findings.iter().map(finding).collect::<Vec<_>>(),
         })
     }
 }
 
 fn text(checked: &[Checked]) -> String {
-    let lines = checked.iter().flat_map(|checked| checked.breaches.iter().map(|breach| checked.text(breach)));
+    let lines =
+        checked.iter().flat_map(|checked| checked.findings.iter().map(|finding| checked.text(finding)));
     let lines: String = lines.collect();
-    let broken: usize = checked.iter().map(|checked| checked.breaches.len()).sum();
+    let broken: usize = checked.iter().map(|checked| checked.findings.len()).sum();
     let records = counted(checked.len(), "record");
     let result = if broken == 0 {
         "no rule is broken".to_owned()

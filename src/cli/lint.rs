@@ -10,12 +10,12 @@ use super::files::FoundFiles;
 use super::payload::Releases;
 use super::{Exit, files, print_output, print_painted};
 use crate::scenario::lint::sarif;
-use crate::scenario::{self, Problem, lint};
+use crate::scenario::{self, ScenarioError, lint};
 
 #[derive(Default)]
 struct Findings {
-    errors: Vec<Problem>,
-    warnings: Vec<Problem>,
+    errors: Vec<ScenarioError>,
+    warnings: Vec<ScenarioError>,
     /// The files of YAML scenarios, by scenario name.
     names: BTreeMap<String, Vec<String>>,
 }
@@ -47,18 +47,18 @@ pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
 
 impl Findings {
     /// Returns a warning at the last of the files that have the same scenario name.
-    fn duplicate_names(&self) -> Vec<Problem> {
+    fn duplicate_names(&self) -> Vec<ScenarioError> {
         let duplicates = self.names.iter().filter(|(_, files)| files.len() > 1);
         let problem = |(name, files): (&String, &Vec<String>)| {
             let (last, others) = files.split_last()?;
             let message = format!("{} has the same scenario name `{name}`", others.join(" and "));
-            Some(Problem { file: last.clone(), line: 1, column: 1, message })
+            Some(ScenarioError { file: last.clone(), line: 1, column: 1, message })
         };
         duplicates.filter_map(problem).collect()
     }
 }
 
-fn print_findings(errors: &[Problem], warnings: &[Problem], files: usize) {
+fn print_findings(errors: &[ScenarioError], warnings: &[ScenarioError], files: usize) {
     let lines = errors.iter().map(|problem| format!("error: {problem}\n"));
     let lines = lines.chain(warnings.iter().map(|problem| format!("warning: {problem}\n")));
     print_painted(&lines.collect::<String>());

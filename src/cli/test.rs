@@ -18,7 +18,7 @@ use super::terminal::progress::Progress;
 use super::{Exit, print_notice};
 use crate::report::ScenarioResult;
 use crate::report::steps::Written;
-use crate::scenario::{Problem, is_id};
+use crate::scenario::{ScenarioError, is_id};
 use crate::steps::{self, FeatureFiles, RunOptions, Suite};
 
 /// The command, and the type of its suite in test results.
@@ -29,7 +29,7 @@ struct Input {
     suite: Suite,
     /// Results for invalid files.
     invalid: Vec<ScenarioResult>,
-    warnings: Vec<Problem>,
+    warnings: Vec<ScenarioError>,
 }
 
 impl Input {

@@ -25,7 +25,7 @@ pub(super) enum Content {
 
 /// The reason why a file cannot be parsed.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum DocumentError {
     /// It is too large.
     Exceeded(Exceeded),
     /// It is invalid: `path:line:column: why`.
@@ -37,7 +37,12 @@ pub(super) enum Failure {
 ///
 /// # Errors
 /// The file is invalid, or too large.
-pub(super) fn parse(path: &str, within: &str, text: &str, left: &mut Limits) -> Result<Content, Failure> {
+pub(super) fn parse(
+    path: &str,
+    within: &str,
+    text: &str,
+    left: &mut Limits,
+) -> Result<Content, DocumentError> {
     if let Some(key) = config_maps::Key::of(within, text) {
         return Ok(Content::Key(key));
     }
@@ -59,11 +64,11 @@ pub(super) fn parse(path: &str, within: &str, text: &str, left: &mut Limits) -> 
     let documents = match documents(path, text, left) {
         Ok(documents) => documents,
         // A later stage reports the invalid answer as `oc` does.
-        Err(Failure::Invalid(_)) if alerts::is_answer(path) => {
+        Err(DocumentError::Invalid(_)) if alerts::is_answer(path) => {
             return Ok(Content::Alerts(alerts::Origin::Alerts, text.to_owned()));
         }
         // Many texts begin with a bracket.
-        Err(Failure::Invalid(_)) if !layout::is_data(path) && !text.contains("apiVersion") => {
+        Err(DocumentError::Invalid(_)) if !layout::is_data(path) && !text.contains("apiVersion") => {
             return Ok(Content::Nothing("no YAML or JSON", Vec::new()));
         }
         Err(error) => return Err(error),
@@ -95,7 +100,7 @@ fn of_documents(path: &str, within: &str, documents: Vec<Value>) -> Content {
 }
 
 /// Parses JSON, which is many times faster than YAML; and YAML if the text is no JSON.
-fn documents(path: &str, text: &str, left: &mut Limits) -> Result<Vec<Value>, Failure> {
+fn documents(path: &str, text: &str, left: &mut Limits) -> Result<Vec<Value>, DocumentError> {
     let without_logs = without_logs(text);
     let text = without_logs.as_deref().unwrap_or(text);
     let start = text.trim_start();
@@ -109,12 +114,12 @@ fn documents(path: &str, text: &str, left: &mut Limits) -> Result<Vec<Value>, Fa
 }
 
 /// Parses a text that begins with a bracket: JSON, or YAML in flow style, such as a mapping in one line.
-fn json_or_flow_style(path: &str, text: &str, left: &mut Limits) -> Result<Vec<Value>, Failure> {
+fn json_or_flow_style(path: &str, text: &str, left: &mut Limits) -> Result<Vec<Value>, DocumentError> {
     let no_json = match bounded::json(text, left) {
         Ok(value) => return Ok(vec![value]),
-        Err(bounded::Failure::Json(error)) => match several(path, text, left) {
+        Err(bounded::TextError::Json(error)) => match several(path, text, left) {
             Some(values) => return values,
-            None => bounded::Failure::Json(error),
+            None => bounded::TextError::Json(error),
         },
         Err(failure) => return Err(of_parser(path, failure)),
     };
@@ -135,7 +140,7 @@ fn json_or_flow_style(path: &str, text: &str, left: &mut Limits) -> Result<Vec<V
 }
 
 /// Parses several values of JSON: lines, or values one after the other. Returns `None` if the first one is invalid.
-fn several(path: &str, text: &str, left: &Limits) -> Option<Result<Vec<Value>, Failure>> {
+fn several(path: &str, text: &str, left: &Limits) -> Option<Result<Vec<Value>, DocumentError>> {
     let mut stream = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     let (mut values, mut start, mut left) = (Vec::new(), 0, left.clone());
     while let Some(next) = stream.next() {
@@ -155,7 +160,7 @@ fn several(path: &str, text: &str, left: &Limits) -> Option<Result<Vec<Value>, F
             Err(_) if values.is_empty() || !text[start..].trim_start().starts_with(['{', '[']) => {
                 return None;
             }
-            Err(error) => return Some(Err(of_parser(path, bounded::Failure::Json(error)))),
+            Err(error) => return Some(Err(of_parser(path, bounded::TextError::Json(error)))),
         }
     }
     Some(Ok(values))
@@ -189,11 +194,11 @@ fn starts_with_quote(text: &str) -> bool {
     text.trim_start_matches(is_bracket).starts_with('"')
 }
 
-fn of_parser(path: &str, failure: bounded::Failure) -> Failure {
+fn of_parser(path: &str, failure: bounded::TextError) -> DocumentError {
     match failure {
-        bounded::Failure::Exceeded(exceeded) => Failure::Exceeded(exceeded),
-        bounded::Failure::Yaml(error) => Failure::Invalid(format!("{path}:{error}")),
-        bounded::Failure::Json(error) => Failure::Invalid(format!(
+        bounded::TextError::Exceeded(exceeded) => DocumentError::Exceeded(exceeded),
+        bounded::TextError::Yaml(error) => DocumentError::Invalid(format!("{path}:{error}")),
+        bounded::TextError::Json(error) => DocumentError::Invalid(format!(
             "{path}:{}:{}: expected JSON: {}",
             error.line(),
             error.column(),

@@ -77,13 +77,13 @@ pub struct Gathering<'w> {
     config_maps: config_maps::Keys,
     /// Whether a file is in a folder of `oc adm inspect`.
     is_inspection: bool,
-    problems: Vec<Problem>,
+    problems: Vec<ScenarioError>,
     strangers: Vec<String>,
 }
 
 /// A file with an error.
 #[derive(Debug)]
-struct Problem {
+struct ScenarioError {
     text: String,
     /// Whether the file is in a folder of `oc adm inspect`.
     is_of_inspection: bool,
@@ -115,7 +115,7 @@ impl<'w> Gathering<'w> {
     /// Counts a file that cannot be read. `problem` begins with its path.
     pub fn count_unread(&mut self, path: &str, problem: String) {
         self.count(path, Class::NotUnderstood, without_path(&problem, path));
-        self.problems.push(Problem { text: problem, is_of_inspection: false });
+        self.problems.push(ScenarioError { text: problem, is_of_inspection: false });
     }
 
     /// Parses a file. `within` is its path in the dump or in the innermost archive, which may say the kind of its objects.
@@ -131,8 +131,8 @@ impl<'w> Gathering<'w> {
                 self.left.bytes = self.left.bytes.saturating_sub(size_of_content(&content));
                 Ok(content)
             }
-            Err(document::Failure::Invalid(problem)) => Err(problem),
-            Err(document::Failure::Exceeded(exceeded)) => {
+            Err(document::DocumentError::Invalid(problem)) => Err(problem),
+            Err(document::DocumentError::Exceeded(exceeded)) => {
                 return Err(format!("{path}: {}", self.limits.describe(exceeded)));
             }
         };
@@ -146,7 +146,7 @@ impl<'w> Gathering<'w> {
         let (class, objects, remark) = match content {
             Err(problem) => {
                 let remark = without_path(&problem, &path).to_owned();
-                self.problems.push(Problem { text: problem, is_of_inspection });
+                self.problems.push(ScenarioError { text: problem, is_of_inspection });
                 (Class::NotUnderstood, 0, remark)
             }
             Ok(document::Content::Alerts(origin, body)) => {
@@ -170,7 +170,7 @@ impl<'w> Gathering<'w> {
                 let class = if not_understood.is_some() { Class::NotUnderstood } else { Class::Read };
                 if let Some(why) = &not_understood {
                     let text = format!("{path}: {why}");
-                    self.problems.push(Problem { text, is_of_inspection: false });
+                    self.problems.push(ScenarioError { text, is_of_inspection: false });
                 }
                 (class, self.add_objects(objects, &path), not_understood.unwrap_or_default())
             }
@@ -235,7 +235,7 @@ impl<'w> Gathering<'w> {
             let within = source.path.clone();
             match self.parse(source, &within) {
                 Ok(parsed) => self.add(parsed),
-                Err(text) => return self.problems.push(Problem { text, is_of_inspection: true }),
+                Err(text) => return self.problems.push(ScenarioError { text, is_of_inspection: true }),
             }
         }
     }

@@ -48,7 +48,7 @@ pub(super) fn perform_action(simulation: &mut Simulation, action: &Action) -> Re
 
 fn make(simulation: &mut Simulation, write: &Write) -> Result<(), SessionError> {
     let answer = simulation.write(ADMINISTRATOR, &Identity::admin(), write);
-    answer.map(drop).map_err(|refusal| SessionError::refused(write, refusal))
+    answer.map(drop).map_err(|rejection| SessionError::refused(write, rejection))
 }
 
 /// Merges a patch into all objects of a reference, or into their status.

@@ -20,7 +20,7 @@ impl Session {
     pub fn save(&self) -> Option<ClusterCopy> {
         // The clock of the cluster shows its time on its runtime only.
         let _guard = self.runtime.enter();
-        if self.simulation.observers.tampering.is_some() {
+        if self.simulation.observers.mutant_state.is_some() {
             return None;
         }
         ClusterCopy::with_record(&self.simulation)

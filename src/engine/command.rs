@@ -3,7 +3,7 @@
 use windtunnel_core::resources::{CLUSTER_VERSIONS, CUSTOM_RESOURCE_DEFINITIONS};
 use windtunnel_core::{Identity, Write};
 use windtunnel_openshift::oc::{self, ClusterView, Command, CommandOutput, CommandStep, CustomKind, Get};
-use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, Moment, Refusal, render};
+use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, Moment, StatusError, render};
 
 use super::output::CapturedOutput;
 use super::runtime::Simulation;
@@ -41,14 +41,14 @@ pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> C
 fn status(simulation: &Simulation, details: Details) -> CommandOutput {
     match status_text(simulation, details) {
         Ok(stdout) => CommandOutput { stdout, stderr: String::new(), code: 0 },
-        Err(refusal) => {
-            CommandOutput { stdout: String::new(), stderr: format!("error: {refusal}\n"), code: 1 }
+        Err(rejection) => {
+            CommandOutput { stdout: String::new(), stderr: format!("error: {rejection}\n"), code: 1 }
         }
     }
 }
 
 /// Returns the current text of `oc adm upgrade status`, or the error that `oc` prints instead.
-pub(super) fn status_text(simulation: &Simulation, details: Details) -> Result<String, Refusal> {
+pub(super) fn status_text(simulation: &Simulation, details: Details) -> Result<String, StatusError> {
     let now = simulation.now();
     let inputs = Inputs::gather(|resource| simulation.view.list(resource).cloned().collect());
     let status = inputs.and_then(|mut inputs| {
@@ -95,7 +95,7 @@ fn run_upgrade_command(simulation: &mut Simulation, command: &Command) -> Comman
         CommandStep::Patch(patch) => {
             let write = Write::merge_patch(&CLUSTER_VERSIONS, "", "version", patch.to_value());
             let answer = simulation.write(ADMINISTRATOR, &Identity::admin(), &write);
-            patch.finish(answer.as_ref().map_err(|refusal| refusal.message.as_str()))
+            patch.finish(answer.as_ref().map_err(|rejection| rejection.message.as_str()))
         }
     }
 }

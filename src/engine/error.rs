@@ -1,6 +1,6 @@
 //! Errors that end a run.
 
-use windtunnel_core::{Refusal, Write};
+use windtunnel_core::{Rejection, Write};
 
 use crate::backends::BackendError;
 
@@ -109,11 +109,11 @@ pub enum SessionError {
 
 impl SessionError {
     /// Creates the error for a rejected write of an administrator or the installer.
-    pub(super) fn refused(write: &Write, refusal: Refusal) -> Self {
+    pub(super) fn refused(write: &Write, rejection: Rejection) -> Self {
         Self::Refused {
             what: format!("{} {}", write.verb(), write.key()),
-            is_retryable: matches!(refusal.code, 429 | 500..) || refusal.reason == "Conflict",
-            message: refusal.message,
+            is_retryable: matches!(rejection.code, 429 | 500..) || rejection.reason == "Conflict",
+            message: rejection.message,
             place: None,
         }
     }

@@ -59,7 +59,7 @@ pub use cluster_copy::ClusterCopy;
 pub use error::SessionError;
 pub use expectations::stray_write;
 pub use invariants::RecordedInvariant;
-pub use mutants::{SeededDefect, seeded_defects};
+pub use mutants::{SeededMutant, seeded_mutants};
 pub use run::{
     Failure, Outcome, run_after, run_in_session, run_plan, run_plan_on, run_plan_with_programs, secrets_of,
 };

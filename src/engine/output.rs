@@ -27,7 +27,9 @@ impl CapturedOutput {
             CommandCheck::Warns(text) => text.fits(actual.stderr.trim_end()),
             CommandCheck::Says(text) => text.fits(format!("{}{}", actual.stdout, actual.stderr).trim_end()),
             CommandCheck::Fails => actual.code != 0,
-            CommandCheck::Refused(text) => actual.error_message().is_some_and(|refusal| text.fits(refusal)),
+            CommandCheck::Refused(text) => {
+                actual.error_message().is_some_and(|rejection| text.fits(rejection))
+            }
         };
         let Some(wrong) = checks.iter().find(|check| !fits(check)) else { return Ok(()) };
         let CommandOutput { stdout, stderr, code } = redacted;

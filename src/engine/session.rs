@@ -13,8 +13,8 @@ use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::monitoring::History;
 
 use super::error::SessionError;
-use super::expectations::{self, captures, held_before, status};
-use super::mutants::SeededDefect;
+use super::expectations::{self, captures, held_before, status_text};
+use super::mutants::SeededMutant;
 use super::runtime::logs::Logs;
 use super::runtime::{Pending, Simulation};
 use super::{act, command};
@@ -94,8 +94,8 @@ impl Session {
     }
 
     /// Plants a defect in a component, from now on.
-    pub fn plant(&mut self, defect: &'static SeededDefect) {
-        self.simulation.plant(defect);
+    pub fn plant(&mut self, mutant: &'static SeededMutant) {
+        self.simulation.plant(mutant);
     }
 
     /// Takes the texts of the snapshots so far that have no text in the plan.
@@ -334,7 +334,7 @@ impl Session {
             match expectation.when {
                 ExpectedTime::Now => {
                     simulation.settle_with_controllers().await?;
-                    status::keep_snapshot(simulation, what);
+                    status_text::keep_snapshot(simulation, what);
                     expectations::check(simulation, what, None)
                         .map_err(|why| expectations::unmet_error(simulation, what, &why))
                 }

@@ -8,7 +8,7 @@ use windtunnel_core::text::{parse_duration, short_duration};
 use windtunnel_core::yaml;
 
 use crate::plan::Plan;
-use crate::scenario::{self, Problems, Releases};
+use crate::scenario::{self, Releases, ScenarioErrors};
 
 /// A step of an invented timeline, at a moment since the start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -149,7 +149,7 @@ impl Case {
     ///
     /// # Errors
     /// The problems of the scenario, such as a release without facts.
-    pub fn plan(&self, releases: &dyn Releases) -> Result<Plan, Problems> {
+    pub fn plan(&self, releases: &dyn Releases) -> Result<Plan, ScenarioErrors> {
         scenario::parse("explored.yaml", &self.to_yaml("An explored scenario", &[]), releases)
     }
 }

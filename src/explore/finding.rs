@@ -6,7 +6,7 @@ use windtunnel_core::rng::fnv1a;
 use windtunnel_core::yaml::comment;
 
 use super::case::Case;
-use super::oracles::{Problem, rules};
+use super::oracles::{OracleFinding, rules};
 use super::place::Place;
 use crate::oracles::ORACLES;
 use crate::record::{Secrets, redact_secret};
@@ -40,13 +40,13 @@ pub struct Finding {
 
 impl Finding {
     /// The problem of a case that is not shrunk yet.
-    pub(super) fn new(case: &Case, problem: &Problem) -> Self {
+    pub(super) fn new(case: &Case, oracle_finding: &OracleFinding) -> Self {
         Self {
-            oracle: problem.oracle.clone(),
-            cause: problem.cause(),
-            text: problem.text.clone(),
+            oracle: oracle_finding.oracle.clone(),
+            cause: oracle_finding.cause(),
+            text: oracle_finding.text.clone(),
             case: case.clone(),
-            last_steps: problem.last_steps.clone(),
+            last_steps: oracle_finding.last_steps.clone(),
             place: None,
             found_in_run: 0,
             shard: String::new(),
@@ -125,8 +125,8 @@ impl Finding {
     }
 
     /// The problem of the case.
-    pub(super) fn problem(&self) -> Problem {
-        Problem::known(&self.oracle, &self.text, &self.cause, self.last_steps.clone())
+    pub(super) fn oracle_finding(&self) -> OracleFinding {
+        OracleFinding::known(&self.oracle, &self.text, &self.cause, self.last_steps.clone())
     }
 }
 
@@ -160,9 +160,13 @@ mod tests {
                     - apply: {kind: Secret, apiVersion: v1, metadata: {name: s}, stringData: {pin: \"7531\", a: correct horse}}\n\
                     - patch: {object: Secret/default/s, merge: {stringData: {b: battery staple}}}\n\
                     - apply: {kind: ConfigMap, apiVersion: v1, metadata: {name: c}, data: {c: correct horse}}\n";
-        let problem =
-            Problem::known("rbac", "it is battery staple", "cause", vec![json!({ "a": "correct horse" })]);
-        let finding = Finding::new(&Case::of_scenario(text).unwrap(), &problem);
+        let oracle_finding = OracleFinding::known(
+            "rbac",
+            "it is battery staple",
+            "cause",
+            vec![json!({ "a": "correct horse" })],
+        );
+        let finding = Finding::new(&Case::of_scenario(text).unwrap(), &oracle_finding);
         let shown = finding.without_secrets().scenario();
         for value in ["7531", "correct horse", "battery staple"] {
             assert!(finding.scenario().contains(value) && !shown.contains(value), "{value} in {shown}");

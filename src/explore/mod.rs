@@ -42,4 +42,4 @@ pub use search::{Exploration, Kept, NeverSeen, Settings, Stop};
 pub use seeded::{SeededRow, SeededTable, find_seeded};
 pub use sharing::seed_of_shard;
 pub use shrinking::{Minimised, minimise};
-pub use trial::{Broken, Terms};
+pub use trial::{AnyMutant, Terms};

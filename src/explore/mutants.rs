@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::dice::Dice;
 use super::invention;
 use super::search::Settings;
-use super::trial::{Broken, run_for_mutants};
-use crate::engine::SeededDefect;
+use super::trial::{AnyMutant, run_for_mutants};
+use crate::engine::SeededMutant;
 use crate::engine::mutation::Mutant;
 use crate::engine::workers::map_in_parallel;
 
@@ -32,7 +32,7 @@ pub struct MutantTable {
     /// The number of runs without mutants.
     pub clean_runs: usize,
     /// The problems of runs without mutants, by the number of the run: defects of windtunnel, or false alarms.
-    pub clean_problems: Vec<(u64, String)>,
+    pub clean_findings: Vec<(u64, String)>,
 }
 
 impl MutantTable {
@@ -43,7 +43,7 @@ impl MutantTable {
 
     /// The number of runs without mutants that broke a rule.
     pub fn alarms(&self) -> usize {
-        self.clean_problems.iter().map(|(run, _)| run).collect::<BTreeSet<_>>().len()
+        self.clean_findings.iter().map(|(run, _)| run).collect::<BTreeSet<_>>().len()
     }
 }
 
@@ -78,13 +78,13 @@ pub fn find_mutants(
     let numbered =
         (1..).zip(&clean).flat_map(|(run, clean)| clean.causes.iter().map(move |cause| (run, cause.clone())));
     let rows = rows.into_iter().flatten().collect();
-    MutantTable { rows, clean_runs: clean.len(), clean_problems: numbered.collect() }
+    MutantTable { rows, clean_runs: clean.len(), clean_findings: numbered.collect() }
 }
 
 fn clean_run(settings: &Settings<'_>, number: u64) -> CleanRun {
     let case = invention::invent(&mut Dice::new(settings.seed, &format!("case of mutants {number}")));
     let (report, mutants) = run_for_mutants(&case, settings.releases, settings.terms);
-    let causes = report.problems.iter().map(super::oracles::Problem::cause).collect();
+    let causes = report.oracle_findings.iter().map(super::oracles::OracleFinding::cause).collect();
     CleanRun { causes, mutants }
 }
 
@@ -112,9 +112,9 @@ fn sample(clean: &[CleanRun], count: usize, seed: u64) -> Vec<Mutant> {
 
 /// Explores clusters with a mutant until a case has a problem that it has not without the mutant.
 fn try_mutant(settings: &Settings<'_>, mutant: &Mutant, stop: &(dyn Fn() -> bool + Sync)) -> MutantRow {
-    let exploration = settings.explore_broken(Some(Broken::Mutant(mutant)), stop);
+    let exploration = settings.explore_broken(Some(AnyMutant::Mutant(mutant)), stop);
     let found = exploration.findings.first().map(|finding| (finding.found_in_run, finding.cause.clone()));
     // A panic leaves no states.
-    let had_effect = exploration.has_reached(SeededDefect::mark()) || found.is_some();
+    let had_effect = exploration.has_reached(SeededMutant::mark()) || found.is_some();
     MutantRow { mutant: mutant.to_string(), found, had_effect }
 }

@@ -28,7 +28,7 @@ impl Replayed {
 /// Runs the case of a finding again.
 pub fn replay(finding: &Finding, releases: &dyn Releases, terms: Terms<'_>) -> Replayed {
     let report = judged(&finding.case, &finding.oracle, releases, terms);
-    match report.problems.iter().find(|problem| problem.cause() == finding.cause) {
+    match report.oracle_findings.iter().find(|oracle_finding| oracle_finding.cause() == finding.cause) {
         Some(same) => Replayed::Same(same.text.clone()),
         None => any_problem(&report),
     }
@@ -37,8 +37,8 @@ pub fn replay(finding: &Finding, releases: &dyn Releases, terms: Terms<'_>) -> R
 /// Runs the scenario of a finding again. `oracle` is its rule, if the comments of the file name it.
 pub fn replay_scenario(case: &Case, oracle: &str, releases: &dyn Releases, terms: Terms<'_>) -> Replayed {
     let report = judged(case, oracle, releases, terms);
-    match report.problems.first() {
-        Some(problem) => Replayed::Same(problem.text.clone()),
+    match report.oracle_findings.first() {
+        Some(oracle_finding) => Replayed::Same(oracle_finding.text.clone()),
         None => any_problem(&report),
     }
 }
@@ -49,15 +49,17 @@ fn judged(case: &Case, oracle: &str, releases: &dyn Releases, terms: Terms<'_>) 
     if oracle == "same-record" {
         let again = run(case, releases, terms);
         if again.hash != report.hash {
-            report.problems.push(super::oracles::Problem::other_record(&report.hash, &again.hash));
+            report
+                .oracle_findings
+                .push(super::oracles::OracleFinding::other_record(&report.hash, &again.hash));
         }
     }
     report
 }
 
 fn any_problem(report: &RunReport) -> Replayed {
-    match (report.problems.first(), &report.cut_short) {
-        (Some(problem), _) => Replayed::Other(problem.cause()),
+    match (report.oracle_findings.first(), &report.cut_short) {
+        (Some(oracle_finding), _) => Replayed::Other(oracle_finding.cause()),
         (None, Some(why)) => Replayed::CutShort(why.clone()),
         (None, None) => Replayed::Fixed,
     }
@@ -70,25 +72,25 @@ mod tests {
     use windtunnel_openshift::release::Release;
 
     use super::super::case::Moment;
-    use super::super::oracles::Problem;
+    use super::super::oracles::OracleFinding;
     use super::*;
 
     #[test]
     fn a_finding_is_the_same_another_or_fixed() {
         let environment =
             json!({ "cluster": { "version": "4.20.1", "nodes": { "control-plane": 1, "workers": 1 } } });
-        let terms = Terms { within: SignedDuration::from_hours(1), broken: None };
+        let terms = Terms { within: SignedDuration::from_hours(1), mutant: None };
         let case = |is: &str| Case {
             environment: environment.as_object().cloned().unwrap(),
             moments: vec![Moment::new(0, json!({ "fault": { "node": "worker-0", "is": is } }))],
             own_steps: Vec::new(),
         };
         let broken = case("not-ready");
-        let problems = run(&broken, &Release::find, terms).problems;
-        let finding = Finding::new(&broken, &problems[0]);
-        assert_eq!(replay(&finding, &Release::find, terms), Replayed::Same(problems[0].text.clone()));
-        let other = Finding::new(&broken, &Problem::new("quiet", "x"));
-        assert_eq!(replay(&other, &Release::find, terms), Replayed::Other(problems[0].cause()));
+        let oracle_findings = run(&broken, &Release::find, terms).oracle_findings;
+        let finding = Finding::new(&broken, &oracle_findings[0]);
+        assert_eq!(replay(&finding, &Release::find, terms), Replayed::Same(oracle_findings[0].text.clone()));
+        let other = Finding::new(&broken, &OracleFinding::new("quiet", "x"));
+        assert_eq!(replay(&other, &Release::find, terms), Replayed::Other(oracle_findings[0].cause()));
         let fixed = Finding { case: Case { moments: Vec::new(), ..broken }, ..finding };
         assert_eq!(replay(&fixed, &Release::find, terms), Replayed::Fixed);
     }

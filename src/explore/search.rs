@@ -11,10 +11,10 @@ use super::coverage;
 use super::dice::Dice;
 use super::finding::Finding;
 use super::invention;
-use super::oracles::Problem;
+use super::oracles::OracleFinding;
 use super::reasons;
 use super::shrinking;
-use super::trial::{Broken, RunReport, Terms, run, run_forked};
+use super::trial::{AnyMutant, RunReport, Terms, run, run_forked};
 use crate::engine::workers::map_in_parallel;
 use crate::oracles::normalise;
 use crate::scenario::Releases;
@@ -35,25 +35,25 @@ impl Settings<'_> {
     /// Explores clusters with a broken component until it is found, or as many without one.
     pub(super) fn explore_broken(
         &self,
-        broken: Option<Broken<'_>>,
+        mutant: Option<AnyMutant<'_>>,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Exploration {
         let mut exploration = Exploration::default();
         let stop = Stop { is_interrupted: &|| false, is_over: stop };
-        exploration.explore(&self.of_broken(broken), stop, &mut |_| {});
+        exploration.explore(&self.with_mutant(mutant), stop, &mut |_| {});
         exploration
     }
 
     /// The same settings for a broken component, on one thread.
-    pub(super) fn of_broken<'b>(&'b self, broken: Option<Broken<'b>>) -> Settings<'b> {
-        let jobs = if broken.is_some() { 1 } else { self.jobs };
-        let terms = Terms { broken, ..self.terms };
+    pub(super) fn with_mutant<'b>(&'b self, mutant: Option<AnyMutant<'b>>) -> Settings<'b> {
+        let jobs = if mutant.is_some() { 1 } else { self.jobs };
+        let terms = Terms { mutant, ..self.terms };
         Settings { jobs, terms, scenarios: self.scenarios.clone(), releases: self.releases, ..*self }
     }
 
     /// The number of jobs of a batch. The exploration of a broken component ends with its first finding.
     fn batch(&self) -> u64 {
-        if self.terms.broken.is_some() { 1 } else { BATCH }
+        if self.terms.mutant.is_some() { 1 } else { BATCH }
     }
 }
 
@@ -164,7 +164,7 @@ impl Job {
         {
             let again = run(case, releases, terms);
             if again.hash != report.hash {
-                report.problems.push(Problem::other_record(&report.hash, &again.hash));
+                report.oracle_findings.push(OracleFinding::other_record(&report.hash, &again.hash));
             }
         }
         reports
@@ -201,7 +201,7 @@ impl Exploration {
 
     /// Whether nothing is left to do: all runs are made, or the broken component is found.
     fn is_done(&self, settings: &Settings<'_>) -> bool {
-        let is_found = settings.terms.broken.is_some() && !self.findings.is_empty();
+        let is_found = settings.terms.mutant.is_some() && !self.findings.is_empty();
         is_found || settings.runs.is_some_and(|runs| self.runs >= runs)
     }
 
@@ -277,17 +277,20 @@ impl Exploration {
         self.virtual_seconds += u64::try_from(report.virtual_time.as_secs()).unwrap_or(0);
         self.take_states(case, &report);
         self.alerts.extend(report.alerts);
-        let mut problems = report.problems;
-        let unknown =
-            problems.iter().any(|problem| self.findings.iter().all(|known| known.cause != problem.cause()));
-        if settings.terms.broken.is_some() && unknown {
+        let mut oracle_findings = report.oracle_findings;
+        let unknown = oracle_findings
+            .iter()
+            .any(|oracle_finding| self.findings.iter().all(|known| known.cause != oracle_finding.cause()));
+        if settings.terms.mutant.is_some() && unknown {
             let clean = run(case, settings.releases, settings.terms.with_sound_components());
-            let before = problems.len();
-            problems.retain(|problem| clean.problems.iter().all(|known| known.cause() != problem.cause()));
-            self.false_alarms += (before - problems.len()) as u64;
+            let before = oracle_findings.len();
+            oracle_findings.retain(|oracle_finding| {
+                clean.oracle_findings.iter().all(|known| known.cause() != oracle_finding.cause())
+            });
+            self.false_alarms += (before - oracle_findings.len()) as u64;
         }
-        for problem in problems {
-            self.take_problem(case, &problem);
+        for oracle_finding in oracle_findings {
+            self.take_oracle_finding(case, &oracle_finding);
         }
     }
 
@@ -310,12 +313,12 @@ impl Exploration {
     }
 
     /// Counts a problem whose cause is known, and adds another one as a finding that is not shrunk yet.
-    fn take_problem(&mut self, case: &Case, problem: &Problem) {
-        let cause = problem.cause();
+    fn take_oracle_finding(&mut self, case: &Case, oracle_finding: &OracleFinding) {
+        let cause = oracle_finding.cause();
         match self.findings.iter_mut().find(|finding| finding.cause == cause) {
             Some(known) => known.runs += 1,
             None => {
-                let finding = Finding::new(case, problem);
+                let finding = Finding::new(case, oracle_finding);
                 self.findings.push(Finding { found_in_run: self.runs, ..finding });
             }
         }
@@ -328,9 +331,9 @@ impl Exploration {
             (0..self.findings.len()).filter(|index| !self.findings[*index].is_shrunk).collect();
         let shrunk = map_in_parallel(&rest, settings.jobs, |index| {
             let finding = &self.findings[*index];
-            let problem = finding.problem();
+            let oracle_finding = finding.oracle_finding();
             let shrunk =
-                shrinking::shrink(&finding.case, &problem, settings.releases, settings.terms, &|| {
+                shrinking::shrink(&finding.case, &oracle_finding, settings.releases, settings.terms, &|| {
                     stop.is_stopped()
                 });
             (*index, shrunk)

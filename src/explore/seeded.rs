@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use super::finding::Finding;
 use super::search::{Exploration, Settings};
-use super::trial::Broken;
-use crate::engine::SeededDefect;
+use super::trial::AnyMutant;
+use crate::engine::SeededMutant;
 use crate::engine::workers::map_in_parallel;
 
 /// A defect, and the exploration of clusters with it.
 #[derive(Debug, Clone)]
 pub struct SeededRow {
     /// The defect.
-    pub defect: &'static SeededDefect,
+    pub mutant: &'static SeededMutant,
     /// The first problem that the same case does not have without the defect.
     pub found: Option<Finding>,
     /// The number of runs.
@@ -29,7 +29,7 @@ pub struct SeededTable {
     /// The number of runs without a defect.
     pub clean_runs: u64,
     /// The problems of runs without a defect, with the number of the run: defects of windtunnel, or false alarms.
-    pub clean_problems: Vec<(u64, String)>,
+    pub clean_findings: Vec<(u64, String)>,
 }
 
 impl SeededTable {
@@ -40,7 +40,7 @@ impl SeededTable {
 
     /// The number of runs without a defect that broke a rule.
     pub fn alarms(&self) -> usize {
-        self.clean_problems.iter().map(|(run, _)| run).collect::<BTreeSet<_>>().len()
+        self.clean_findings.iter().map(|(run, _)| run).collect::<BTreeSet<_>>().len()
     }
 }
 
@@ -48,29 +48,29 @@ impl SeededTable {
 /// of the exploration.
 pub fn find_seeded(
     settings: &Settings<'_>,
-    defects: &[&'static SeededDefect],
+    mutants: &[&'static SeededMutant],
     stop: &(dyn Fn(usize) -> bool + Sync),
     progress: &(dyn Fn(&SeededRow) + Sync),
 ) -> SeededTable {
-    let explore = |number: usize, defect: Option<&'static SeededDefect>| {
-        settings.explore_broken(defect.map(Broken::Seeded), &|| stop(number))
+    let explore = |number: usize, mutant: Option<&'static SeededMutant>| {
+        settings.explore_broken(mutant.map(AnyMutant::Seeded), &|| stop(number))
     };
-    let numbered: Vec<(usize, &'static SeededDefect)> = (1..).zip(defects.iter().copied()).collect();
-    let rows = map_in_parallel(&numbered, settings.jobs, |(number, defect)| {
-        let row = row(defect, &explore(*number, Some(defect)));
+    let numbered: Vec<(usize, &'static SeededMutant)> = (1..).zip(mutants.iter().copied()).collect();
+    let rows = map_in_parallel(&numbered, settings.jobs, |(number, mutant)| {
+        let row = row(mutant, &explore(*number, Some(mutant)));
         progress(&row);
         row
     });
     let clean = explore(0, None);
-    let problems = clean.findings.iter().map(|finding| (finding.found_in_run, finding.cause.clone()));
-    SeededTable { rows, clean_runs: clean.runs, clean_problems: problems.collect() }
+    let oracle_findings = clean.findings.iter().map(|finding| (finding.found_in_run, finding.cause.clone()));
+    SeededTable { rows, clean_runs: clean.runs, clean_findings: oracle_findings.collect() }
 }
 
-fn row(defect: &'static SeededDefect, exploration: &Exploration) -> SeededRow {
+fn row(mutant: &'static SeededMutant, exploration: &Exploration) -> SeededRow {
     // A panic leaves no states.
-    let had_effect = exploration.has_reached(SeededDefect::mark()) || !exploration.findings.is_empty();
+    let had_effect = exploration.has_reached(SeededMutant::mark()) || !exploration.findings.is_empty();
     let found = exploration.findings.first().cloned();
-    SeededRow { defect, found, runs: exploration.runs, had_effect }
+    SeededRow { mutant, found, runs: exploration.runs, had_effect }
 }
 
 #[cfg(test)]
@@ -82,12 +82,12 @@ mod tests {
     use windtunnel_openshift::release::Release;
 
     use super::*;
-    use crate::engine::seeded_defects;
+    use crate::engine::seeded_mutants;
     use crate::explore::case::{Case, Moment};
     use crate::explore::trial::{Terms, run};
 
     /// The problems of an update of a small cluster with a broken component.
-    fn causes(broken: Option<Broken<'_>>) -> Vec<String> {
+    fn causes(mutant: Option<AnyMutant<'_>>) -> Vec<String> {
         let environment = json!({
             "cluster": { "version": "4.18.1", "nodes": { "control-plane": 1, "workers": 1 } },
             "releases": { "4.18.5": null },
@@ -97,23 +97,27 @@ mod tests {
             moments: vec![Moment::new(60, json!({ "update": { "to": "4.18.5" } }))],
             own_steps: Vec::new(),
         };
-        let terms = Terms { within: SignedDuration::from_hours(3), broken };
-        run(&case, &Release::find, terms).problems.iter().map(super::super::oracles::Problem::cause).collect()
+        let terms = Terms { within: SignedDuration::from_hours(3), mutant };
+        run(&case, &Release::find, terms)
+            .oracle_findings
+            .iter()
+            .map(super::super::oracles::OracleFinding::cause)
+            .collect()
     }
 
     #[test]
     fn an_update_finds_defects_and_has_no_false_alarm() {
         assert_eq!(causes(None), Vec::<String>::new());
         for name in ["status-frozen-by-retrieval", "daemon-reads-secrets"] {
-            let defect = SeededDefect::find(name).unwrap();
-            assert!(!causes(Some(Broken::Seeded(defect))).is_empty(), "{name}");
+            let mutant = SeededMutant::find(name).unwrap();
+            assert!(!causes(Some(AnyMutant::Seeded(mutant))).is_empty(), "{name}");
         }
     }
 
     #[test]
     fn each_defect_has_a_name_of_its_own_and_there_are_at_least_forty() {
-        let names: BTreeSet<&str> = seeded_defects().map(|defect| defect.name).collect();
-        assert_eq!(names.len(), seeded_defects().count());
+        let names: BTreeSet<&str> = seeded_mutants().map(|mutant| mutant.name).collect();
+        assert_eq!(names.len(), seeded_mutants().count());
         assert!(names.len() >= 40, "{}", names.len());
     }
 }

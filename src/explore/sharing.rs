@@ -64,7 +64,7 @@ impl Exploration {
 #[cfg(test)]
 mod tests {
     use super::super::case::Case;
-    use super::super::oracles::Problem;
+    use super::super::oracles::OracleFinding;
     use super::super::search::Kept;
     use super::*;
 
@@ -77,7 +77,10 @@ mod tests {
         Exploration {
             runs: number,
             states: states.iter().map(|state| (state.clone(), number)).collect(),
-            findings: vec![Finding { is_shrunk: true, ..Finding::new(&case, &Problem::new("quiet", cause)) }],
+            findings: vec![Finding {
+                is_shrunk: true,
+                ..Finding::new(&case, &OracleFinding::new("quiet", cause))
+            }],
             corpus: vec![Kept { case, fork_at: 1, states, picks: 0 }],
             ..Exploration::default()
         }

@@ -7,9 +7,9 @@ use windtunnel_core::panics;
 
 use super::case::Case;
 use super::coverage::{self, Seen};
-use super::oracles::{self, Problem, Settled};
+use super::oracles::{self, OracleFinding, Settled};
 use crate::engine::mutation::{self, Mutant, Observation};
-use crate::engine::{ClusterCopy, Failure, SeededDefect, Session, SessionError, run_after};
+use crate::engine::{ClusterCopy, Failure, SeededMutant, Session, SessionError, run_after};
 use crate::plan::{Plan, Step};
 use crate::record::Record;
 use crate::scenario::Releases;
@@ -35,9 +35,9 @@ const QUIET: SignedDuration = SignedDuration::from_hours(1);
 
 /// A deliberately broken component.
 #[derive(Debug, Clone, Copy)]
-pub enum Broken<'a> {
+pub enum AnyMutant<'a> {
     /// It has a defect after a known bug.
-    Seeded(&'static SeededDefect),
+    Seeded(&'static SeededMutant),
     /// It is a mutant. A cluster with one cannot be copied.
     Mutant(&'a Mutant),
 }
@@ -48,24 +48,24 @@ pub struct Terms<'a> {
     /// How much cluster time a case has to converge, after all faults have ended.
     pub within: SignedDuration,
     /// The component that is broken from the end of the installation on, if one should be.
-    pub broken: Option<Broken<'a>>,
+    pub mutant: Option<AnyMutant<'a>>,
 }
 
 impl Terms<'_> {
     /// The same terms for components that work.
     pub(super) fn with_sound_components(self) -> Self {
-        Self { broken: None, ..self }
+        Self { mutant: None, ..self }
     }
 
     /// Installs the cluster of a plan. Returns what a mutant did, if there is one.
     fn start(self, plan: &Plan) -> Result<(Session, Option<Observation>), SessionError> {
-        if let Some(Broken::Mutant(mutant)) = self.broken {
+        if let Some(AnyMutant::Mutant(mutant)) = self.mutant {
             let (session, observation) = mutation::start_observed(plan, SEED, Some(mutant))?;
             return Ok((session, Some(observation)));
         }
         let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, SEED)?;
-        if let Some(Broken::Seeded(defect)) = self.broken {
-            session.plant(defect);
+        if let Some(AnyMutant::Seeded(mutant)) = self.mutant {
+            session.plant(mutant);
         }
         Ok((session, None))
     }
@@ -75,7 +75,7 @@ impl Terms<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RunReport {
     /// What the oracles found, without repetition.
-    pub(super) problems: Vec<Problem>,
+    pub(super) oracle_findings: Vec<OracleFinding>,
     /// The states that an observer saw, with the moments at which they were first seen.
     pub(super) seen: Seen,
     /// The alerts that rules of the cluster define.
@@ -92,7 +92,7 @@ impl RunReport {
     /// The report of a run that could not begin.
     fn cut(why: String) -> Self {
         Self {
-            problems: Vec::new(),
+            oracle_findings: Vec::new(),
             seen: Seen::new(),
             alerts: BTreeSet::new(),
             virtual_time: SignedDuration::ZERO,
@@ -103,7 +103,11 @@ impl RunReport {
 
     /// The report of a run in which a component panicked.
     fn panicked(panic: &str) -> Self {
-        Self { problems: vec![Problem::panic(panic)], cut_short: None, ..Self::cut(String::new()) }
+        Self {
+            oracle_findings: vec![OracleFinding::panic(panic)],
+            cut_short: None,
+            ..Self::cut(String::new())
+        }
     }
 }
 
@@ -111,13 +115,13 @@ impl RunReport {
 pub(super) fn run(case: &Case, releases: &dyn Releases, terms: Terms<'_>) -> RunReport {
     let plan = match case.plan(releases) {
         Ok(plan) => plan,
-        Err(problems) => return RunReport::cut(problems.to_string()),
+        Err(errors) => return RunReport::cut(errors.to_string()),
     };
     guarded(|| match terms.start(&plan) {
         Ok((session, observation)) => {
             let mut report = Trial { case, plan: &plan, terms }.finish(session, 0, |_| ());
             if observation.is_some_and(|observation| observation.had_effect()) {
-                report.seen.insert(coverage::marked(SeededDefect::mark()), SignedDuration::ZERO);
+                report.seen.insert(coverage::marked(SeededMutant::mark()), SignedDuration::ZERO);
             }
             report
         }
@@ -133,7 +137,7 @@ pub(super) fn run_for_mutants(
 ) -> (RunReport, Vec<Mutant>) {
     let plan = match case.plan(releases) {
         Ok(plan) => plan,
-        Err(problems) => return (RunReport::cut(problems.to_string()), Vec::new()),
+        Err(errors) => return (RunReport::cut(errors.to_string()), Vec::new()),
     };
     let mut mutants = Vec::new();
     let report = guarded(|| match mutation::start_observed(&plan, SEED, None) {
@@ -154,7 +158,7 @@ pub(super) fn run_forked(
     // A run with the update status controller cannot continue from a copy: it need not get that far.
     let has_tasks = prefix.environment.get("cluster").is_some_and(|cluster| cluster["insights"] == true);
     let can_fork =
-        !has_tasks && prefix.own_steps.is_empty() && !matches!(terms.broken, Some(Broken::Mutant(_)));
+        !has_tasks && prefix.own_steps.is_empty() && !matches!(terms.mutant, Some(AnyMutant::Mutant(_)));
     let saved = can_fork
         .then(|| panics::catch_panic(|| save_after(prefix, releases, terms)).ok().flatten())
         .flatten();
@@ -197,18 +201,20 @@ impl Trial<'_> {
         let start = session.elapsed();
         session.limit_writes(WRITES_MAX);
         let failure = run_after(&mut session, self.plan, first);
-        let (mut problems, mut cut_short) = (Vec::new(), None);
+        let (mut oracle_findings, mut cut_short) = (Vec::new(), None);
         match failure {
-            Some(failure) => match Problem::of_failure(&failure, session.elapsed(), self.is_own()) {
-                Some(problem) => problems.push(problem),
+            Some(failure) => match OracleFinding::of_failure(&failure, session.elapsed(), self.is_own()) {
+                Some(oracle_finding) => oracle_findings.push(oracle_finding),
                 None => cut_short = Some(format!("{}: {}", failure.step, failure.error)),
             },
             None => match self.settle(&mut session) {
-                Ok(settled) => problems.extend(oracles::judge_settled(&session, &settled, self.terms.within)),
+                Ok(settled) => {
+                    oracle_findings.extend(oracles::judge_settled(&session, &settled, self.terms.within))
+                }
                 Err(error) => {
                     let failure = Failure { line: 0, column: 0, step: String::new(), error };
-                    match Problem::of_failure(&failure, session.elapsed(), self.is_own()) {
-                        Some(problem) => problems.push(problem),
+                    match OracleFinding::of_failure(&failure, session.elapsed(), self.is_own()) {
+                        Some(oracle_finding) => oracle_findings.push(oracle_finding),
                         None => cut_short = Some(failure.error.to_string()),
                     }
                 }
@@ -218,9 +224,9 @@ impl Trial<'_> {
         let marks = session.marks().clone();
         let record = session.into_record();
         look(&record);
-        problems.extend(oracles::judge_record(&record, self.calm_from(), now));
+        oracle_findings.extend(oracles::judge_record(&record, self.calm_from(), now));
         RunReport {
-            problems,
+            oracle_findings,
             seen: coverage::seen(&record, &marks),
             alerts: coverage::defined_alerts(&record),
             virtual_time,
@@ -281,7 +287,7 @@ mod tests {
     use crate::explore::case::Moment;
     use crate::explore::invention;
 
-    const TERMS: Terms<'_> = Terms { within: SignedDuration::from_hours(1), broken: None };
+    const TERMS: Terms<'_> = Terms { within: SignedDuration::from_hours(1), mutant: None };
 
     fn case(moments: Vec<Moment>) -> Case {
         let environment =
@@ -316,7 +322,10 @@ mod tests {
             let whole = run(fork, &Release::find, TERMS);
             assert!(report.virtual_time < whole.virtual_time, "the copy has less to run");
             assert!(!report.hash.is_empty(), "the records are compared");
-            assert_eq!((report.hash, report.problems, report.seen), (whole.hash, whole.problems, whole.seen));
+            assert_eq!(
+                (report.hash, report.oracle_findings, report.seen),
+                (whole.hash, whole.oracle_findings, whole.seen)
+            );
         }
     }
 
@@ -339,10 +348,10 @@ mod tests {
     #[test]
     fn a_fault_without_an_end_keeps_a_cluster_from_converging_and_one_with_an_end_does_not() {
         let found = run(&case(vec![not_ready(60, None)]), &Release::find, TERMS);
-        let causes: Vec<String> = found.problems.iter().map(Problem::cause).collect();
+        let causes: Vec<String> = found.oracle_findings.iter().map(OracleFinding::cause).collect();
         assert_eq!(causes.len(), 1, "{causes:?}");
         assert!(causes[0].starts_with("converges: Node worker-# has Ready=False"), "{causes:?}");
         let ended = run(&case(vec![not_ready(60, Some("5m"))]), &Release::find, TERMS);
-        assert_eq!((ended.problems, ended.cut_short), (Vec::new(), None));
+        assert_eq!((ended.oracle_findings, ended.cut_short), (Vec::new(), None));
     }
 }

@@ -6,7 +6,7 @@ use windtunnel_core::resources::{POD_DISRUPTION_BUDGETS, PODS};
 use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{Object, View, condition};
 
-use super::rule::{Broken, Rule, Scene};
+use super::rule::{ObjectFinding, Rule, Scene};
 use crate::record::WriteEvent;
 
 /// The part of the machine-config controller that drains nodes.
@@ -20,7 +20,7 @@ impl Rule for Budget {
         "budget".to_owned()
     }
 
-    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         if !write.key.is_kind(&PODS) || write.code >= 400 {
             return None;
         }
@@ -37,7 +37,7 @@ impl Rule for Budget {
             }),
             _ => None,
         };
-        Some(Broken::by(write, how?))
+        Some(ObjectFinding::by(write, how?))
     }
 }
 
@@ -95,27 +95,27 @@ mod tests {
 
     #[test]
     fn no_pod_is_evicted_against_its_budget() {
-        assert!(story(1, &pod()).evict(1, DRAIN, &pod()).breaches("budget").is_empty());
+        assert!(story(1, &pod()).evict(1, DRAIN, &pod()).findings("budget").is_empty());
         assert_eq!(
-            story(0, &pod()).evict(1, DRAIN, &pod()).breaches("budget"),
+            story(0, &pod()).evict(1, DRAIN, &pod()).findings("budget"),
             ["Pod/n/p: is evicted, but PodDisruptionBudget b allows no disruption"]
         );
         let mut unready = pod();
         unready["status"]["conditions"][0]["status"] = json!("False");
-        assert!(story(0, &unready).evict(1, DRAIN, &unready).breaches("budget").is_empty());
+        assert!(story(0, &unready).evict(1, DRAIN, &unready).findings("budget").is_empty());
     }
 
     #[test]
     fn drains_evict_and_leave_daemons_alone() {
         assert_eq!(
-            story(1, &pod()).delete(1, DRAIN, &PODS, &pod()).breaches("budget"),
+            story(1, &pod()).delete(1, DRAIN, &PODS, &pod()).findings("budget"),
             ["Pod/n/p: a drain deletes it instead of evicting it"]
         );
-        assert!(story(1, &pod()).delete(1, "kubelet/n", &PODS, &pod()).breaches("budget").is_empty());
+        assert!(story(1, &pod()).delete(1, "kubelet/n", &PODS, &pod()).findings("budget").is_empty());
         let mut daemon = pod();
         daemon["metadata"]["ownerReferences"] = json!([{ "kind": "DaemonSet", "controller": true }]);
         assert_eq!(
-            story(1, &daemon).evict(1, DRAIN, &daemon).breaches("budget"),
+            story(1, &daemon).evict(1, DRAIN, &daemon).findings("budget"),
             ["Pod/n/p: a drain evicts it, but pods of DaemonSets and static pods stay"]
         );
     }

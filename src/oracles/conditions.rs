@@ -4,7 +4,7 @@ use windtunnel_core::clock::{Time, parse_rfc3339};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::{Resource, condition, text_of};
 
-use super::rule::{Broken, Rule, Scene, is_of_component};
+use super::rule::{ObjectFinding, Rule, Scene, is_of_component};
 use crate::record::WriteEvent;
 
 /// The kinds whose conditions have `lastTransitionTime`, kept by one client library each.
@@ -49,7 +49,7 @@ impl Rule for Conditions {
         "conditions".to_owned()
     }
 
-    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         let (before, after) = (write.before.as_ref()?, write.after.as_ref()?);
         let is_judged = is_of_component(write) && KINDS.iter().any(|kind| write.key.is_kind(kind));
         if !is_judged || scene.calm.has_wrong_clock(scene.at) {
@@ -63,14 +63,17 @@ impl Rule for Conditions {
                 return None;
             }
             if time.as_second() - scene.at.as_second() > TOLERANCE {
-                return Some(Broken::by(write, format!("{kind} has a lastTransitionTime in the future")));
+                return Some(ObjectFinding::by(
+                    write,
+                    format!("{kind} has a lastTransitionTime in the future"),
+                ));
             }
             let old = Old {
                 status: text_of(found, "status"),
                 time: parse_rfc3339(text_of(found, "lastTransitionTime"))?,
             };
             let how = self.contradiction(&old, status, time, scene.at)?;
-            Some(Broken::by(write, format!("{kind} {how}")))
+            Some(ObjectFinding::by(write, format!("{kind} {how}")))
         })
     }
 }
@@ -95,7 +98,7 @@ mod tests {
         Story::new()
             .status(10, "a", &CLUSTER_OPERATORS, operator("True", 10))
             .status(100, "a", &CLUSTER_OPERATORS, operator(status, second))
-            .breaches("conditions")
+            .findings("conditions")
     }
 
     #[test]
@@ -118,6 +121,6 @@ mod tests {
             .status(10, "a", &CLUSTER_OPERATORS, operator("True", 10))
             .step(20, "node worker-0 is clock-ahead")
             .status(100, "a", &CLUSTER_OPERATORS, operator("False", 200));
-        assert!(story.breaches("conditions").is_empty());
+        assert!(story.findings("conditions").is_empty());
     }
 }

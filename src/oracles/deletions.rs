@@ -7,7 +7,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{self, NODES, PODS};
 use windtunnel_core::{Object, View, text_of};
 
-use super::rule::{Broken, Rule, Scene};
+use super::rule::{ObjectFinding, Rule, Scene};
 use crate::record::WriteEvent;
 
 const GARBAGE_COLLECTOR: &str = "garbage-collector";
@@ -38,7 +38,7 @@ impl Rule for Deletions {
         "deletions".to_owned()
     }
 
-    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         if write.key.is_kind(&NODES) && loses_taint(write) {
             self.untainted.insert(write.key.name.clone(), scene.at);
         }
@@ -52,7 +52,7 @@ impl Rule for Deletions {
             NODE_LIFECYCLE if write.key.is_kind(&PODS) => self.tolerated(object, scene),
             by => foreign(by, object).filter(|_| write.key.is_kind(&PODS)),
         };
-        Some(Broken::by(write, how?))
+        Some(ObjectFinding::by(write, how?))
     }
 }
 
@@ -146,21 +146,21 @@ mod tests {
     fn the_garbage_collector_leaves_objects_with_an_owner() {
         let none = json!([]);
         assert_eq!(
-            story(&none).delete(3, GARBAGE_COLLECTOR, &PODS, &pod()).breaches(RULE),
+            story(&none).delete(3, GARBAGE_COLLECTOR, &PODS, &pod()).findings(RULE),
             ["Pod/n/p: the garbage collector deletes it, but its owner ReplicaSet r exists"]
         );
         let without = story(&none).delete(3, "a", &REPLICA_SETS, &owner());
-        assert!(without.delete(4, GARBAGE_COLLECTOR, &PODS, &pod()).breaches(RULE).is_empty());
+        assert!(without.delete(4, GARBAGE_COLLECTOR, &PODS, &pod()).findings(RULE).is_empty());
         let mut waiting = owner();
         waiting["metadata"]["finalizers"] = json!([FOREGROUND]);
         waiting["metadata"]["deletionTimestamp"] = json!("2024-01-01T00:00:00Z");
         let waiting = story(&none).write(3, "a", &REPLICA_SETS, waiting);
-        assert!(waiting.delete(4, GARBAGE_COLLECTOR, &PODS, &pod()).breaches(RULE).is_empty());
+        assert!(waiting.delete(4, GARBAGE_COLLECTOR, &PODS, &pod()).findings(RULE).is_empty());
     }
 
     #[test]
     fn pods_leave_only_tainted_nodes() {
-        let delete = |taints: &Value| story(taints).delete(3, NODE_LIFECYCLE, &PODS, &pod()).breaches(RULE);
+        let delete = |taints: &Value| story(taints).delete(3, NODE_LIFECYCLE, &PODS, &pod()).findings(RULE);
         assert!(delete(&json!([{ "key": "k", "effect": "NoExecute" }])).is_empty());
         assert_eq!(
             delete(&json!([{ "key": "k", "effect": "NoSchedule" }])),
@@ -170,13 +170,13 @@ mod tests {
             let tainted = story(&json!([{ "key": "k", "effect": "NoExecute" }]));
             tainted.write(3, "a", &NODES, node(&json!([]))).delete(seconds, NODE_LIFECYCLE, &PODS, &pod())
         };
-        assert!(recovered(3).breaches(RULE).is_empty(), "the taint goes at the moment of the deletion");
-        assert_eq!(recovered(9).breaches(RULE).len(), 1);
+        assert!(recovered(3).findings(RULE).is_empty(), "the taint goes at the moment of the deletion");
+        assert_eq!(recovered(9).findings(RULE).len(), 1);
     }
 
     #[test]
     fn a_workload_deletes_its_own_pods() {
-        let delete = |by: &str| story(&json!([])).delete(3, by, &PODS, &pod()).breaches(RULE);
+        let delete = |by: &str| story(&json!([])).delete(3, by, &PODS, &pod()).findings(RULE);
         assert!(delete("replicaset-controller").is_empty() && delete("administrator").is_empty());
         assert_eq!(
             delete("daemonset-controller"),

@@ -5,7 +5,7 @@ use windtunnel_core::{Object, View};
 use windtunnel_openshift::mco::annotations::LAST_APPLIED_DRAIN;
 
 use super::budget::stays;
-use super::rule::{Broken, Rule, Scene};
+use super::rule::{ObjectFinding, Rule, Scene};
 use crate::record::WriteEvent;
 
 /// The rule about the end of a drain.
@@ -16,7 +16,7 @@ impl Rule for Drain {
         "drain".to_owned()
     }
 
-    fn after(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn after(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         let node = write.after.as_ref().filter(|_| write.key.is_kind(&NODES))?;
         let applied = |node: &Object| node.annotation(LAST_APPLIED_DRAIN).map(str::to_owned);
         let is_new = write.before.as_ref().is_some_and(|before| applied(before) != applied(node));
@@ -24,11 +24,11 @@ impl Rule for Drain {
             return None;
         }
         if node["spec"]["unschedulable"] != true {
-            return Some(Broken::by(write, "is reported as drained, but it is not cordoned"));
+            return Some(ObjectFinding::by(write, "is reported as drained, but it is not cordoned"));
         }
         let pod = left_on(scene.view, node.name())?;
         let pod = format!("Pod {}/{}", pod.namespace(), pod.name());
-        Some(Broken::by(write, format!("is reported as drained, but {pod} is still there")))
+        Some(ObjectFinding::by(write, format!("is reported as drained, but {pod} is still there")))
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
             .write(-2, "installer", &NODES, node("uncordon-a", is_cordoned))
             .write(-1, "installer", &PODS, pod(owner))
             .write(1, DRAIN, &NODES, node(applied, is_cordoned))
-            .breaches("drain")
+            .findings("drain")
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use windtunnel_core::{Object, text_of};
 
-use super::rule::{Broken, Rule, Scene};
+use super::rule::{ObjectFinding, Rule, Scene};
 use crate::record::WriteEvent;
 
 /// The rule about dependents, by the uids of deleted objects.
@@ -26,20 +26,20 @@ impl Rule for Garbage {
         "garbage".to_owned()
     }
 
-    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         if write.removes() {
             self.deleted.extend(write.before.iter().map(|before| before.uid().to_owned()));
         }
         None
     }
 
-    fn quiet(&mut self, scene: &Scene<'_>) -> Vec<Broken> {
+    fn quiet(&mut self, scene: &Scene<'_>) -> Vec<ObjectFinding> {
         let left = scene.view.objects().filter(|(_, object)| self.is_left_behind(object));
         let text = "is still there, but its owners were deleted";
         left.map(|(_, object)| {
             let (kind, namespace, name) = (object.text("/kind"), object.namespace(), object.name());
             let namespace = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
-            Broken::new(format!("{kind}/{namespace}{name}"), text)
+            ObjectFinding::new(format!("{kind}/{namespace}{name}"), text)
         })
         .collect()
     }
@@ -66,7 +66,7 @@ mod tests {
                     .write(2, "a", &PODS, pod.clone())
                     .delete(3, "a", &REPLICA_SETS, &owner)
             };
-        assert_eq!(story().breaches("garbage"), ["Pod/n/p: is still there, but its owners were deleted"]);
-        assert!(story().delete(4, "garbage-collector", &PODS, &pod).breaches("garbage").is_empty());
+        assert_eq!(story().findings("garbage"), ["Pod/n/p: is still there, but its owners were deleted"]);
+        assert!(story().delete(4, "garbage-collector", &PODS, &pod).findings("garbage").is_empty());
     }
 }

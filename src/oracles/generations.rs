@@ -3,7 +3,7 @@
 use windtunnel_core::Resource;
 use windtunnel_core::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_NODES};
 
-use super::rule::{Broken, Rule, Scene, is_of_component};
+use super::rule::{ObjectFinding, Rule, Scene, is_of_component};
 use crate::record::WriteEvent;
 
 /// The kinds that are not judged: an invariant is about ClusterVersion, and the machine-config daemon writes the generation
@@ -18,14 +18,14 @@ impl Rule for Generations {
         "generations".to_owned()
     }
 
-    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         let after = write.after.as_ref()?;
         if !is_of_component(write) || EXCEPT.iter().any(|kind| write.key.is_kind(kind)) {
             return None;
         }
         let (observed, generation) = (after.number("/status/observedGeneration")?, after.generation());
         (generation > 0 && observed > generation).then(|| {
-            Broken::by(
+            ObjectFinding::by(
                 write,
                 format!("observedGeneration is {observed}, but generation is only {generation}"),
             )
@@ -46,7 +46,7 @@ mod tests {
             let pool = json!({
                 "metadata": { "name": "worker", "generation": 2 }, "status": { "observedGeneration": observed },
             });
-            Story::new().status(1, "a", &MACHINE_CONFIG_POOLS, pool).breaches("generations")
+            Story::new().status(1, "a", &MACHINE_CONFIG_POOLS, pool).findings("generations")
         };
         assert!(found(1).is_empty());
         assert!(found(2).is_empty());

@@ -5,7 +5,7 @@ use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::text_of;
 use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
 
-use super::rule::{Broken, Rule, Scene};
+use super::rule::{ObjectFinding, Rule, Scene};
 use crate::record::WriteEvent;
 
 /// The rule about the histories that the cluster-version operator writes.
@@ -16,13 +16,13 @@ impl Rule for History {
         "history".to_owned()
     }
 
-    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         if !write.key.is_kind(&CLUSTER_VERSIONS) || write.by != CLUSTER_VERSION_OPERATOR {
             return None;
         }
         let (before, after) = (write.before.as_ref()?, write.after.as_ref()?);
         let how = contradiction(before.list("/status/history"), after.list("/status/history"))?;
-        Some(Broken::by(write, how))
+        Some(ObjectFinding::by(write, how))
     }
 }
 

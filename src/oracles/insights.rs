@@ -14,7 +14,7 @@ use windtunnel_update_status::status::{
     Details, Inputs, MACHINE_CONFIG_OPERATOR, MCO_NAMESPACE, Moment, nodes, render,
 };
 
-use super::rule::{Broken, Rule, Scene};
+use super::rule::{ObjectFinding, Rule, Scene};
 
 /// The rule about insights.
 pub(super) struct Insights;
@@ -24,7 +24,7 @@ impl Rule for Insights {
         "insights".to_owned()
     }
 
-    fn quiet(&mut self, scene: &Scene<'_>) -> Vec<Broken> {
+    fn quiet(&mut self, scene: &Scene<'_>) -> Vec<ObjectFinding> {
         published_insights(scene.view)
             .values()
             .filter_map(|insight| published::content(insight))
@@ -45,7 +45,7 @@ fn published_insights(view: &View) -> BTreeMap<String, Value> {
 }
 
 /// Returns how an insight differs from its object.
-fn disagreement(kind: &str, content: &Value, scene: &Scene<'_>) -> Option<Broken> {
+fn disagreement(kind: &str, content: &Value, scene: &Scene<'_>) -> Option<ObjectFinding> {
     let name = text_of(&content["resource"], "name");
     let wanted = match kind {
         "ClusterVersion" => of_version(scene)?,
@@ -59,7 +59,7 @@ fn disagreement(kind: &str, content: &Value, scene: &Scene<'_>) -> Option<Broken
         (found != wanted && !wanted.is_empty())
             .then(|| format!("{what} is {found}, but {kind} {name} makes it {wanted}"))
     });
-    Some(Broken::new(format!("insight {kind}/{name}"), how?))
+    Some(ObjectFinding::new(format!("insight {kind}/{name}"), how?))
 }
 
 /// Returns a field of an insight, or the status of a condition with this type.
@@ -183,7 +183,7 @@ mod tests {
             ("ClusterOperator", "dns", "Healthy", "True", "False"),
             ("Node", "w0", "Degraded", "False", "True"),
         ] {
-            let found = |status| story(&insight(kind, name, condition, status)).breaches("insights");
+            let found = |status| story(&insight(kind, name, condition, status)).findings("insights");
             assert_eq!(found(right), Vec::<String>::new());
             let expected =
                 format!("insight {kind}/{name}: {condition} is {wrong}, but {kind} {name} makes it {right}");

@@ -3,7 +3,7 @@
 use windtunnel_core::clock::Time;
 
 use super::invariant_id;
-use super::rule::{Broken, Rule, Scene, name_of};
+use super::rule::{ObjectFinding, Rule, Scene, name_of};
 use crate::engine::RecordedInvariant;
 use crate::plan::Invariant;
 use crate::record::WriteEvent;
@@ -25,14 +25,14 @@ impl Rule for InvariantRule {
         invariant_id(self.invariant)
     }
 
-    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         let how = self.recorded.check_write(write, scene.at)?;
-        Some(Broken::new(name_of(write), how))
+        Some(ObjectFinding::new(name_of(write), how))
     }
 
-    fn after(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn after(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         let (node, how) = self.recorded.check_change(&write.change()?, scene.view, scene.at)?;
-        Some(Broken::new(format!("Node/{node}"), how))
+        Some(ObjectFinding::new(format!("Node/{node}"), how))
     }
 }
 
@@ -61,9 +61,9 @@ mod tests {
                 version(observed),
             )
         };
-        assert!(story(2).breaches(rule).is_empty());
+        assert!(story(2).findings(rule).is_empty());
         assert_eq!(
-            story(3).breaches(rule),
+            story(3).findings(rule),
             ["ClusterVersion/version: observedGeneration is 3, but generation is only 2"]
         );
     }

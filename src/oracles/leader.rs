@@ -7,7 +7,7 @@ use windtunnel_core::resources::{LEASES, PODS};
 use windtunnel_core::text::short_duration;
 use windtunnel_core::{Key, Object};
 
-use super::rule::{Breach, Broken, ProcessEvent, Rule, Scene, is_of_component};
+use super::rule::{ObjectFinding, ProcessEvent, Rule, RuleFinding, Scene, is_of_component};
 use crate::engine::stray_write;
 use crate::plan::Leadership;
 use crate::record::{Event, Record, WriteEvent};
@@ -48,7 +48,7 @@ impl Rule for Handovers {
         ID.to_owned()
     }
 
-    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         if write.key.is_kind(&PODS) && write.removes() {
             self.removed = write.before.clone().map(|pod| (scene.at, pod));
         }
@@ -66,14 +66,14 @@ impl Rule for Handovers {
         let lasts = before.number("/spec/leaseDurationSeconds")?;
         (unchanged.as_secs() + 1 < lasts).then(|| {
             let ago = short_duration(unchanged);
-            Broken::by(
+            ObjectFinding::by(
                 write,
                 format!("passes from {old} to {new}, but {old} renewed it {ago} ago for {lasts}s"),
             )
         })
     }
 
-    fn process(&mut self, scene: &Scene<'_>, event: &ProcessEvent<'_>) -> Option<Broken> {
+    fn process(&mut self, scene: &Scene<'_>, event: &ProcessEvent<'_>) -> Option<ObjectFinding> {
         if event.started || !scene.calm.is_calm(scene.at) {
             return None;
         }
@@ -82,7 +82,7 @@ impl Rule for Handovers {
         let pod = pods.find(|pod| pod.name() == event.pod && pod.is_terminating())?;
         let lease = self.held_by(event.program, pod, scene)?;
         let how = format!("{} in pod {} is terminated and does not release it", event.program, event.pod);
-        Some(Broken::new(format!("Lease/{}/{}", lease.namespace(), lease.name()), how))
+        Some(ObjectFinding::new(format!("Lease/{}/{}", lease.namespace(), lease.name()), how))
     }
 }
 
@@ -96,7 +96,7 @@ fn holder(lease: &Object) -> &str {
 }
 
 /// Returns the first write for each Lease that one of its candidates made without holding it.
-pub(super) fn stray_writes(record: &Record) -> Vec<Breach> {
+pub(super) fn stray_writes(record: &Record) -> Vec<RuleFinding> {
     let leases: BTreeSet<&Key> = record
         .entries
         .iter()
@@ -108,11 +108,11 @@ pub(super) fn stray_writes(record: &Record) -> Vec<Breach> {
     leases.into_iter().filter_map(|key| stray_write_for(record, key)).collect()
 }
 
-fn stray_write_for(record: &Record, lease: &Key) -> Option<Breach> {
+fn stray_write_for(record: &Record, lease: &Key) -> Option<RuleFinding> {
     let name = format!("{}/{}", lease.namespace, lease.name);
     let (entry, how) = stray_write(record, &Leadership::of(&name).ok()?)?;
     let at = record.entries.get(entry)?.at;
-    Some(Breach { rule: ID.to_owned(), entry, at, object: format!("Lease/{name}"), how })
+    Some(RuleFinding { rule: ID.to_owned(), entry, at, object: format!("Lease/{name}"), how })
 }
 
 #[cfg(test)]
@@ -140,16 +140,16 @@ mod tests {
 
     #[test]
     fn a_lease_passes_on_after_it_has_expired() {
-        assert!(story().write(50, "two", &LEASES, lease("second")).breaches(ID).is_empty());
+        assert!(story().write(50, "two", &LEASES, lease("second")).findings(ID).is_empty());
         assert!(
             story()
                 .write(1, "one", &LEASES, lease(""))
                 .write(2, "two", &LEASES, lease("second"))
-                .breaches(ID)
+                .findings(ID)
                 .is_empty()
         );
         assert_eq!(
-            story().write(40, "two", &LEASES, lease("second")).breaches(ID),
+            story().write(40, "two", &LEASES, lease("second")).findings(ID),
             ["Lease/n/l: passes from first to second, but first renewed it 1m30s ago for 100s"]
         );
     }
@@ -159,11 +159,11 @@ mod tests {
         let taken =
             || story().status(1, "one", &CONFIG_MAPS, map()).write(9, ADMINISTRATOR, &LEASES, lease("other"));
         assert!(
-            taken().status(140, "one", &CONFIG_MAPS, map()).breaches(ID).is_empty(),
+            taken().status(140, "one", &CONFIG_MAPS, map()).findings(ID).is_empty(),
             "it may not have noticed"
         );
         assert_eq!(
-            taken().status(150, "one", &CONFIG_MAPS, map()).breaches(ID),
+            taken().status(150, "one", &CONFIG_MAPS, map()).findings(ID),
             [
                 "Lease/n/l: one made a write that only the holder may make, after 2m30s: update of ConfigMap/n/m; \
               administrator took Lease n/l after 9s and holds it"
@@ -177,13 +177,13 @@ mod tests {
         let taken =
             || Story::new().write(1, "one", &LEASES, lease("p_1")).write(2, "kubelet", &PODS, pod.clone());
         assert_eq!(
-            taken().process(30, "one", "p", false).breaches(ID),
+            taken().process(30, "one", "p", false).findings(ID),
             ["Lease/n/l: one in pod p is terminated and does not release it"]
         );
         let removed = taken().delete(30, "kubelet", &PODS, &pod);
-        assert_eq!(removed.process(30, "one", "p", false).breaches(ID).len(), 1, "it is killed and removed");
+        assert_eq!(removed.process(30, "one", "p", false).findings(ID).len(), 1, "it is killed and removed");
         let released = taken().write(20, "one", &LEASES, lease(""));
-        assert!(released.process(30, "one", "p", false).breaches(ID).is_empty());
-        assert!(taken().process(130, "one", "p", false).breaches(ID).is_empty(), "it has expired");
+        assert!(released.process(30, "one", "p", false).findings(ID).is_empty());
+        assert!(taken().process(130, "one", "p", false).findings(ID).is_empty(), "it has expired");
     }
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use windtunnel_core::resources::MACHINE_CONFIGS;
 use windtunnel_core::{Object, View, text_of};
 
-use super::rule::Broken;
+use super::rule::ObjectFinding;
 
 /// The part of the names between the pool and a number (`getManagedKubeletConfigKey`).
 const GENERATED: &str = "-generated-kubelet";
 
 /// Returns the generated MachineConfigs that no KubeletConfig owns, and those that a KubeletConfig has twice for a pool.
-pub(super) fn superfluous(view: &View) -> Vec<Broken> {
+pub(super) fn superfluous(view: &View) -> Vec<ObjectFinding> {
     let mut first: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     let mut found = Vec::new();
     for config in view.list(&MACHINE_CONFIGS) {
@@ -23,7 +23,7 @@ pub(super) fn superfluous(view: &View) -> Vec<Broken> {
                 None => continue,
             },
         };
-        found.push(Broken::new(format!("MachineConfig/{}", config.name()), how));
+        found.push(ObjectFinding::new(format!("MachineConfig/{}", config.name()), how));
     }
     found
 }
@@ -56,7 +56,7 @@ mod tests {
             let (key, object) = (MACHINE_CONFIGS.key("", name), Object::new(object));
             view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });
         }
-        superfluous(&view).into_iter().map(|broken| format!("{}: {}", broken.object, broken.how)).collect()
+        superfluous(&view).into_iter().map(|finding| format!("{}: {}", finding.object, finding.how)).collect()
     }
 
     #[test]

@@ -9,7 +9,7 @@ use windtunnel_core::{Object, View};
 use windtunnel_openshift::mco::annotations::{CURRENT_CONFIG, DESIRED_CONFIG};
 
 use super::pools::{self, text};
-use super::rule::{Broken, Rule, Scene, is_of_component};
+use super::rule::{ObjectFinding, Rule, Scene, is_of_component};
 use crate::record::WriteEvent;
 
 /// How long the controller may not know a change: the delay of its watches, and of its queue (`updateDelay`).
@@ -74,7 +74,7 @@ impl Rule for MaxUnavailable {
         "max-unavailable".to_owned()
     }
 
-    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         if write.code >= 400 {
             return None;
         }
@@ -88,7 +88,7 @@ impl Rule for MaxUnavailable {
         });
         let how = targets.and_then(|(before, _)| self.judge(before, scene.view, scene.at));
         self.note(write, scene.at);
-        Some(Broken::by(write, how?))
+        Some(ObjectFinding::by(write, how?))
     }
 }
 
@@ -135,9 +135,9 @@ mod tests {
                 node("w0", "b", "True"),
             )
         };
-        assert!(story().breaches("max-unavailable").is_empty());
+        assert!(story().findings("max-unavailable").is_empty());
         assert_eq!(
-            story().write(70, CONTROLLER, &NODES, node("w1", "b", "True")).breaches("max-unavailable"),
+            story().write(70, CONTROLLER, &NODES, node("w1", "b", "True")).findings("max-unavailable"),
             [
                 "Node/w1: gets another MachineConfig while 1 nodes of pool worker are unavailable: maxUnavailable is 1"
             ]
@@ -149,7 +149,7 @@ mod tests {
         let story = story(json!({ "nodeSelector": selector(), "maxUnavailable": 2 }))
             .write(60, CONTROLLER, &NODES, node("w0", "b", "True"))
             .write(60, CONTROLLER, &NODES, node("w1", "b", "True"));
-        assert!(story.breaches("max-unavailable").is_empty());
+        assert!(story.findings("max-unavailable").is_empty());
     }
 
     #[test]
@@ -159,8 +159,8 @@ mod tests {
                 .write(60, "kubelet/w0", &NODES, node("w0", "a", "False"))
                 .write(second, CONTROLLER, &NODES, node("w1", "b", "True"))
         };
-        assert!(story(65).breaches("max-unavailable").is_empty());
-        assert_eq!(story(90).breaches("max-unavailable").len(), 1);
+        assert!(story(65).findings("max-unavailable").is_empty());
+        assert_eq!(story(90).findings("max-unavailable").len(), 1);
     }
 
     #[test]
@@ -172,14 +172,14 @@ mod tests {
             node("w0", "b", "True"),
         );
         assert_eq!(
-            paused.breaches("max-unavailable"),
+            paused.findings("max-unavailable"),
             ["Node/w0: gets another MachineConfig, but its pool worker is paused"]
         );
         let away = story(json!({ "nodeSelector": selector() }))
             .write(10, "kubelet/w0", &NODES, node("w0", "a", "False"))
             .write(60, CONTROLLER, &NODES, node("w0", "b", "False"));
         assert_eq!(
-            away.breaches("max-unavailable"),
+            away.findings("max-unavailable"),
             ["Node/w0: gets another MachineConfig, but it is cordoned or not ready"]
         );
     }

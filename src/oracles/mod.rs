@@ -37,7 +37,7 @@ pub use convergence::{Subject, Unmet, has_converged, is_refused, unmet};
 pub use normal::normalise;
 pub use pools::pool_of;
 pub use replay::{Ending, judge};
-pub use rule::Breach;
+pub use rule::RuleFinding;
 
 use crate::plan::Invariant;
 

@@ -10,7 +10,7 @@ use windtunnel_core::{Object, View, condition, text_of};
 use windtunnel_openshift::mco::annotations::{RELEASE_VERSION, REQUIRED};
 
 use super::pools;
-use super::rule::{Broken, Rule, Scene};
+use super::rule::{ObjectFinding, Rule, Scene};
 use crate::record::WriteEvent;
 
 /// How long an operator may be unavailable or degraded: the buffer of the tests of updates (`legacycvomonitortests`).
@@ -47,7 +47,7 @@ impl Operators {
     }
 
     /// Returns an operator that was unwell for too long without a cause, and how; then forgets it.
-    fn take_late(&mut self, scene: &Scene<'_>) -> Option<Broken> {
+    fn take_late(&mut self, scene: &Scene<'_>) -> Option<ObjectFinding> {
         let is_late = |(_, (since, _)): &(&String, &(Time, String))| after(*since, BUFFER) < scene.at;
         let (name, since) =
             self.unwell.iter().find(is_late).map(|(name, (since, _))| (name.clone(), *since))?;
@@ -55,7 +55,10 @@ impl Operators {
         let is_caused =
             !scene.calm.is_calm(since) || !scene.calm.is_calm(scene.at) || has_trouble(scene.view);
         (!is_caused).then(|| {
-            Broken::new(format!("ClusterOperator/{name}"), format!("has {how} for more than 10 minutes"))
+            ObjectFinding::new(
+                format!("ClusterOperator/{name}"),
+                format!("has {how} for more than 10 minutes"),
+            )
         })
     }
 }
@@ -65,7 +68,7 @@ impl Rule for Operators {
         "operator-contract".to_owned()
     }
 
-    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, scene: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         let late = self.take_late(scene);
         if !write.key.is_kind(&CLUSTER_OPERATORS) {
             return late;
@@ -79,7 +82,7 @@ impl Rule for Operators {
             self.note(write, scene.at);
         }
         let how = unreported_rollout(write).or_else(|| ahead_of_pools(write, scene.view));
-        late.or_else(|| Some(Broken::by(write, how.filter(|_| !is_excused)?)))
+        late.or_else(|| Some(ObjectFinding::by(write, how.filter(|_| !is_excused)?)))
     }
 }
 
@@ -165,9 +168,9 @@ mod tests {
                     .status(2, "operator/dns", &CLUSTER_OPERATORS, reports("True", progressing, "1"))
                     .status(9, "operator/dns", &CLUSTER_OPERATORS, reports("True", "False", "2"))
             };
-        assert!(rolled("True").breaches(RULE).is_empty());
+        assert!(rolled("True").findings(RULE).is_empty());
         assert_eq!(
-            rolled("False").breaches(RULE),
+            rolled("False").findings(RULE),
             ["ClusterOperator/dns: changes from 1 to 2 without Progressing=True"]
         );
     }
@@ -182,16 +185,16 @@ mod tests {
                 reports("True", "False", "1"),
             )
         };
-        assert!(away(600).breaches(RULE).is_empty());
+        assert!(away(600).findings(RULE).is_empty());
         assert_eq!(
-            away(700).breaches(RULE),
+            away(700).findings(RULE),
             ["ClusterOperator/dns: has Available=False for more than 10 minutes"]
         );
         let excused = story()
             .step(5, "operator dns is unavailable for 20m")
             .status(10, "operator/dns", &CLUSTER_OPERATORS, reports("False", "False", "1"))
             .status(1_000, "operator/dns", &CLUSTER_OPERATORS, reports("True", "False", "1"));
-        assert!(excused.breaches(RULE).is_empty());
+        assert!(excused.findings(RULE).is_empty());
     }
 
     #[test]
@@ -210,7 +213,7 @@ mod tests {
                 .write(1, "a", &MACHINE_CONFIG_POOLS, pool)
                 .write(1, "a", &CLUSTER_OPERATORS, named("4.18.1", "True"))
                 .write(2, "a", &CLUSTER_OPERATORS, named("4.18.3", "False"))
-                .breaches(RULE)
+                .findings(RULE)
         };
         assert!(found("True").is_empty());
         assert_eq!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
 
-use super::rule::{Broken, Rule, Scene, is_of_component};
+use super::rule::{ObjectFinding, Rule, Scene, is_of_component};
 use crate::record::WriteEvent;
 
 /// The beginning of the names of operators.
@@ -58,18 +58,18 @@ impl Rule for Ownership {
         "ownership".to_owned()
     }
 
-    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         if write.code >= 400 || !is_of_component(write) {
             return None;
         }
         if let Some(how) = on_another_machine(write) {
-            return Some(Broken::by(write, how));
+            return Some(ObjectFinding::by(write, how));
         }
         if write.subresource != "status" {
             return None;
         }
         let how = self.judge(write)?;
-        Some(Broken::by(write, how))
+        Some(ObjectFinding::by(write, how))
     }
 }
 
@@ -98,22 +98,22 @@ mod tests {
                 operator("dns"),
             )
         };
-        assert!(story().breaches("ownership").is_empty());
+        assert!(story().findings("ownership").is_empty());
         assert_eq!(
             story()
                 .status(3, "operator/dns-operator", &CLUSTER_OPERATORS, operator("etcd"))
-                .breaches("ownership"),
+                .findings("ownership"),
             ["ClusterOperator/etcd: operator/dns-operator writes its status, which another component owns"]
         );
         let other = story().status(3, "operator/etcd-operator", &CLUSTER_OPERATORS, operator("dns"));
-        assert_eq!(other.breaches("ownership").len(), 1);
+        assert_eq!(other.findings("ownership").len(), 1);
     }
 
     #[test]
     fn only_the_cluster_version_operator_reports_the_update() {
         let version = json!({ "metadata": { "name": "version" } });
         let found =
-            |by: &str| Story::new().status(1, by, &CLUSTER_VERSIONS, version.clone()).breaches("ownership");
+            |by: &str| Story::new().status(1, by, &CLUSTER_VERSIONS, version.clone()).findings("ownership");
         assert!(found(CLUSTER_VERSION_OPERATOR).is_empty());
         assert!(found("administrator").is_empty());
         assert_eq!(found("operator/dns-operator").len(), 1);
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn kubelets_report_their_own_nodes() {
         let node = json!({ "metadata": { "name": "w0" } });
-        let found = |by: &str| Story::new().status(1, by, &NODES, node.clone()).breaches("ownership");
+        let found = |by: &str| Story::new().status(1, by, &NODES, node.clone()).findings("ownership");
         assert!(found("kubelet/w0").is_empty());
         assert!(found("node-lifecycle-controller").is_empty());
         assert_eq!(found("kubelet/w1").len(), 1);
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn daemons_change_their_own_nodes() {
         let node = json!({ "metadata": { "name": "w0" } });
-        let found = |by: &str| Story::new().write(1, by, &NODES, node.clone()).breaches("ownership");
+        let found = |by: &str| Story::new().write(1, by, &NODES, node.clone()).findings("ownership");
         assert!(
             found("machine-config-daemon/w0").is_empty()
                 && found("machine-config-controller/node").is_empty()

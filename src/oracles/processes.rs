@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use windtunnel_core::resources::PODS;
 use windtunnel_core::{Object, text_of};
 
-use super::rule::{Broken, ProcessEvent, Rule, Scene};
+use super::rule::{ObjectFinding, ProcessEvent, Rule, Scene};
 
 /// The rule about containers whose programs have ended.
 #[derive(Default)]
@@ -19,7 +19,7 @@ impl Rule for Processes {
         "processes".to_owned()
     }
 
-    fn process(&mut self, _: &Scene<'_>, event: &ProcessEvent<'_>) -> Option<Broken> {
+    fn process(&mut self, _: &Scene<'_>, event: &ProcessEvent<'_>) -> Option<ObjectFinding> {
         let process = (event.pod.to_owned(), event.program.to_owned());
         if event.started {
             self.ended.remove(&process);
@@ -29,7 +29,7 @@ impl Rule for Processes {
         None
     }
 
-    fn quiet(&mut self, scene: &Scene<'_>) -> Vec<Broken> {
+    fn quiet(&mut self, scene: &Scene<'_>) -> Vec<ObjectFinding> {
         if self.ended.is_empty() {
             return Vec::new();
         }
@@ -37,7 +37,7 @@ impl Rule for Processes {
         pods.filter_map(|pod| {
             let program = self.ended_in(pod)?;
             let how = format!("has the container {program} as running, but its program has ended");
-            Some(Broken::new(format!("Pod/{}/{}", pod.namespace(), pod.name()), how))
+            Some(ObjectFinding::new(format!("Pod/{}/{}", pod.namespace(), pod.name()), how))
         })
         .collect()
     }
@@ -79,10 +79,10 @@ mod tests {
     #[test]
     fn a_container_whose_program_has_ended_is_not_running() {
         assert_eq!(
-            story("running").breaches("processes"),
+            story("running").findings("processes"),
             ["Pod/n/p: has the container c as running, but its program has ended"]
         );
-        assert!(story("terminated").breaches("processes").is_empty());
-        assert!(story("running").process(20, "c", "p", true).breaches("processes").is_empty());
+        assert!(story("terminated").findings("processes").is_empty());
+        assert!(story("running").process(20, "c", "p", true).findings("processes").is_empty());
     }
 }

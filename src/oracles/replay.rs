@@ -8,7 +8,7 @@ use windtunnel_core::clock::Time;
 use super::calm::Calm;
 use super::changes::changed_path;
 use super::normal::normalise;
-use super::rule::{Breach, Broken, ProcessEvent, Rule, Scene};
+use super::rule::{ObjectFinding, ProcessEvent, Rule, RuleFinding, Scene};
 use super::{
     budget, conditions, convergence, deletions, drain, garbage, generations, history, insights, invariants,
     leader, max_unavailable, operators, ownership, processes, rights, settled, version,
@@ -60,7 +60,7 @@ fn rules(record: &Record, is_watched: bool) -> Vec<Box<dyn Rule>> {
 
 /// Returns the breaches of all rules, in the order of time. A rule that the same object breaks again in the same way is
 /// reported once. The set-up is not judged.
-pub fn judge(record: &Record, ending: Ending) -> Vec<Breach> {
+pub fn judge(record: &Record, ending: Ending) -> Vec<RuleFinding> {
     let is_watched = is_watched(record);
     let mut replay = Replay {
         record,
@@ -70,19 +70,19 @@ pub fn judge(record: &Record, ending: Ending) -> Vec<Breach> {
         alerts: Vec::new(),
         changed_at: record.header.epoch,
         was_judged: false,
-        breaches: Vec::new(),
+        findings: Vec::new(),
     };
     for (index, entry) in record.entries.iter().enumerate() {
         replay.look_at_quiet(index, entry.at);
         replay.look_at(index, entry);
     }
     replay.look_at_quiet(record.entries.len(), ending.until);
-    let mut breaches = replay.breaches;
+    let mut findings = replay.findings;
     if !is_watched {
-        breaches.extend(leader::stray_writes(record));
-        breaches.sort_by_key(|breach| breach.entry);
+        findings.extend(leader::stray_writes(record));
+        findings.sort_by_key(|finding| finding.entry);
     }
-    breaches
+    findings
 }
 
 /// Returns whether the record is about a cluster that was only watched: the observed changes are no requests, and some may be
@@ -107,7 +107,7 @@ struct Replay<'r> {
     changed_at: Time,
     /// Whether the time since then was judged.
     was_judged: bool,
-    breaches: Vec<Breach>,
+    findings: Vec<RuleFinding>,
 }
 
 impl Replay<'_> {
@@ -126,7 +126,7 @@ impl Replay<'_> {
 
     fn look_at_write(&mut self, index: usize, at: Time, write: &WriteEvent) {
         let scene = Scene { at, view: &self.view, calm: &self.calm, alerts: &self.alerts };
-        let mut found: Vec<(String, Broken)> = self
+        let mut found: Vec<(String, ObjectFinding)> = self
             .rules
             .iter_mut()
             .filter_map(|rule| found_by(rule, |rule| rule.before(&scene, write)))
@@ -138,8 +138,8 @@ impl Replay<'_> {
                 self.rules.iter_mut().filter_map(|rule| found_by(rule, |rule| rule.after(&scene, write))),
             );
         }
-        for (rule, broken) in found {
-            self.report(rule, index, at, broken);
+        for (rule, finding) in found {
+            self.report(rule, index, at, finding);
         }
         if !is_routine(write) && write.kind != "Lease" && (write.code >= 400 || changed_path(write).is_some())
         {
@@ -149,13 +149,13 @@ impl Replay<'_> {
 
     fn look_at_process(&mut self, index: usize, at: Time, event: &ProcessEvent<'_>) {
         let scene = Scene { at, view: &self.view, calm: &self.calm, alerts: &self.alerts };
-        let found: Vec<(String, Broken)> = self
+        let found: Vec<(String, ObjectFinding)> = self
             .rules
             .iter_mut()
             .filter_map(|rule| found_by(rule, |rule| rule.process(&scene, event)))
             .collect();
-        for (rule, broken) in found {
-            self.report(rule, index, at, broken);
+        for (rule, finding) in found {
+            self.report(rule, index, at, finding);
         }
     }
 
@@ -184,25 +184,26 @@ impl Replay<'_> {
             return;
         }
         let scene = Scene { at, view: &self.view, calm: &self.calm, alerts: &self.alerts };
-        let found: Vec<(String, Broken)> = self
+        let found: Vec<(String, ObjectFinding)> = self
             .rules
             .iter_mut()
             .flat_map(|rule| {
                 let id = rule.id();
-                rule.quiet(&scene).into_iter().map(move |broken| (id.clone(), broken))
+                rule.quiet(&scene).into_iter().map(move |finding| (id.clone(), finding))
             })
             .collect();
-        for (rule, broken) in found {
-            self.report(rule, index.saturating_sub(1), at, broken);
+        for (rule, finding) in found {
+            self.report(rule, index.saturating_sub(1), at, finding);
         }
     }
 
-    fn report(&mut self, rule: String, entry: usize, at: Time, Broken { object, how }: Broken) {
+    fn report(&mut self, rule: String, entry: usize, at: Time, ObjectFinding { object, how }: ObjectFinding) {
         let text = normalise(&how);
-        let is_known =
-            |known: &Breach| known.rule == rule && known.object == object && normalise(&known.how) == text;
-        if at >= self.record.header.epoch && !self.breaches.iter().any(is_known) {
-            self.breaches.push(Breach { rule, entry, at, object, how });
+        let is_known = |known: &RuleFinding| {
+            known.rule == rule && known.object == object && normalise(&known.how) == text
+        };
+        if at >= self.record.header.epoch && !self.findings.iter().any(is_known) {
+            self.findings.push(RuleFinding { rule, entry, at, object, how });
         }
     }
 }
@@ -210,10 +211,10 @@ impl Replay<'_> {
 /// Returns what a rule finds, with its id.
 fn found_by(
     rule: &mut Box<dyn Rule>,
-    look: impl FnOnce(&mut dyn Rule) -> Option<Broken>,
-) -> Option<(String, Broken)> {
-    let broken = look(rule.as_mut())?;
-    Some((rule.id(), broken))
+    look: impl FnOnce(&mut dyn Rule) -> Option<ObjectFinding>,
+) -> Option<(String, ObjectFinding)> {
+    let finding = look(rule.as_mut())?;
+    Some((rule.id(), finding))
 }
 
 #[cfg(test)]

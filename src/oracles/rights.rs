@@ -1,6 +1,6 @@
 //! Requests of components that no role allows.
 
-use super::rule::{Broken, Rule, Scene, name_of};
+use super::rule::{ObjectFinding, Rule, Scene, name_of};
 use crate::record::WriteEvent;
 
 /// The rule about rights.
@@ -11,12 +11,12 @@ impl Rule for Rights {
         "rbac".to_owned()
     }
 
-    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         let is_refused =
             write.code == 403 && write.message.contains("User \"") && write.message.contains(" cannot ");
         is_refused.then(|| {
             let WriteEvent { by, verb, message, .. } = write;
-            Broken::new(name_of(write), format!("the {verb} of {by} was refused: {message}"))
+            ObjectFinding::new(name_of(write), format!("the {verb} of {by} was refused: {message}"))
         })
     }
 }
@@ -32,10 +32,10 @@ mod tests {
     fn a_request_without_a_role_is_reported() {
         let map = json!({ "metadata": { "namespace": "n", "name": "m" } });
         let story = || Story::new().write(1, "someone", &CONFIG_MAPS, map.clone());
-        assert!(story().breaches("rbac").is_empty());
+        assert!(story().findings("rbac").is_empty());
         let refused = story().reject(2, 403, "User \"someone\" cannot update resource \"configmaps\"");
         assert_eq!(
-            refused.breaches("rbac"),
+            refused.findings("rbac"),
             [
                 "ConfigMap/n/m: the update of someone was refused: User \"someone\" cannot update resource \"configmaps\""
             ]

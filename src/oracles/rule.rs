@@ -9,7 +9,7 @@ use crate::record::{ADMINISTRATOR, INSTALLER, WriteEvent};
 
 /// A place at which a record breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Breach {
+pub struct RuleFinding {
     /// The id of the rule.
     pub rule: String,
     /// The index of the entry in the record.
@@ -24,12 +24,12 @@ pub struct Breach {
 
 /// How an object breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Broken {
+pub(super) struct ObjectFinding {
     pub(super) object: String,
     pub(super) how: String,
 }
 
-impl Broken {
+impl ObjectFinding {
     pub(super) fn new(object: impl Into<String>, how: impl Into<String>) -> Self {
         Self { object: object.into(), how: how.into() }
     }
@@ -71,22 +71,22 @@ pub(super) trait Rule {
     fn id(&self) -> String;
 
     /// Looks at a write that was accepted or rejected, before it changes the cluster.
-    fn before(&mut self, _scene: &Scene<'_>, _write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, _scene: &Scene<'_>, _write: &WriteEvent) -> Option<ObjectFinding> {
         None
     }
 
     /// Looks at an accepted write after it changed the cluster.
-    fn after(&mut self, _scene: &Scene<'_>, _write: &WriteEvent) -> Option<Broken> {
+    fn after(&mut self, _scene: &Scene<'_>, _write: &WriteEvent) -> Option<ObjectFinding> {
         None
     }
 
     /// Looks at the start or the end of a program.
-    fn process(&mut self, _scene: &Scene<'_>, _event: &ProcessEvent<'_>) -> Option<Broken> {
+    fn process(&mut self, _scene: &Scene<'_>, _event: &ProcessEvent<'_>) -> Option<ObjectFinding> {
         None
     }
 
     /// Looks at a quiet cluster.
-    fn quiet(&mut self, _scene: &Scene<'_>) -> Vec<Broken> {
+    fn quiet(&mut self, _scene: &Scene<'_>) -> Vec<ObjectFinding> {
         Vec::new()
     }
 }

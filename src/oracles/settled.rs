@@ -18,7 +18,7 @@ use super::convergence;
 use super::machine_configs;
 use super::operators;
 use super::pools::{self, text};
-use super::rule::{Broken, Rule, Scene};
+use super::rule::{ObjectFinding, Rule, Scene};
 use crate::record::WriteEvent;
 
 /// The conditions that every ClusterOperator has.
@@ -49,7 +49,7 @@ impl Rule for Settled {
         "settled".to_owned()
     }
 
-    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         if !write.key.is_kind(&MACHINE_CONFIG_NODES) {
             return None;
         }
@@ -62,7 +62,7 @@ impl Rule for Settled {
         None
     }
 
-    fn quiet(&mut self, scene: &Scene<'_>) -> Vec<Broken> {
+    fn quiet(&mut self, scene: &Scene<'_>) -> Vec<ObjectFinding> {
         let view = scene.view;
         if convergence::is_refused(view) {
             return Vec::new();
@@ -77,7 +77,7 @@ impl Rule for Settled {
         let firing = scene.alerts.iter().filter(|alert| alert.state == AlertState::Firing);
         let wrong = firing.filter(|alert| ALERTS.contains(&alert.name()));
         found.extend(
-            wrong.map(|alert| Broken::new(format!("alert {}", alert.name()), "fires without a cause")),
+            wrong.map(|alert| ObjectFinding::new(format!("alert {}", alert.name()), "fires without a cause")),
         );
         found
     }
@@ -85,7 +85,7 @@ impl Rule for Settled {
 
 impl Settled {
     /// A node has the MachineConfig of its pool, unless the pool is paused.
-    fn of_node(&self, node: &Object, view: &View) -> Option<Broken> {
+    fn of_node(&self, node: &Object, view: &View) -> Option<ObjectFinding> {
         let pool = pools::pool_of(node, view).filter(|pool| pool["spec"]["paused"] != true)?;
         let config = pool.text("/spec/configuration/name");
         let [current, desired, state] = [CURRENT_CONFIG, DESIRED_CONFIG, STATE].map(|key| text(node, key));
@@ -102,14 +102,14 @@ impl Settled {
             let is_reported = !self.unreported.contains(node.name());
             return is_reported.then(|| of_config_node(node, config, view)).flatten();
         };
-        Some(broken(node, &NODES, how))
+        Some(finding_about(node, &NODES, how))
     }
 }
 
-fn broken(object: &Object, kind: &Resource, how: impl Into<String>) -> Broken {
+fn finding_about(object: &Object, kind: &Resource, how: impl Into<String>) -> ObjectFinding {
     let namespace = object.namespace();
     let namespace = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
-    Broken::new(format!("{}/{namespace}{}", kind.kind, object.name()), how)
+    ObjectFinding::new(format!("{}/{namespace}{}", kind.kind, object.name()), how)
 }
 
 /// Returns how a status is behind the spec of its object.
@@ -119,7 +119,7 @@ fn behind(object: &Object) -> Option<String> {
         .then(|| format!("observedGeneration is {observed}, but generation is {generation}"))
 }
 
-fn of_version(view: &View) -> Vec<Broken> {
+fn of_version(view: &View) -> Vec<ObjectFinding> {
     let Some(version) = view.get(&CLUSTER_VERSIONS, "", "version") else { return Vec::new() };
     let desired = version.text("/status/desired/version");
     let newest = version.list("/status/history").first();
@@ -132,7 +132,7 @@ fn of_version(view: &View) -> Vec<Broken> {
     let mut found = Vec::new();
     let mut check = |holds: bool, how: String| {
         if !holds {
-            found.push(broken(version, &CLUSTER_VERSIONS, how));
+            found.push(finding_about(version, &CLUSTER_VERSIONS, how));
         }
     };
     let reached = newest.map_or("", |newest| text_of(newest, "version"));
@@ -152,15 +152,15 @@ fn of_version(view: &View) -> Vec<Broken> {
     found
 }
 
-fn of_operator(operator: &Object, view: &View) -> Option<Broken> {
+fn of_operator(operator: &Object, view: &View) -> Option<ObjectFinding> {
     let missing = CONDITIONS.iter().find(|kind| condition::find_in_status(operator, kind).is_none());
     if let Some(missing) = missing {
-        return Some(broken(operator, &CLUSTER_OPERATORS, format!("has no condition {missing}")));
+        return Some(finding_about(operator, &CLUSTER_OPERATORS, format!("has no condition {missing}")));
     }
     let desired = payload_version(view)?;
     let reported = operators::version(operator);
     (!reported.is_empty() && reported != desired).then(|| {
-        broken(
+        finding_about(
             operator,
             &CLUSTER_OPERATORS,
             format!("reports version {reported}, but the cluster is at {desired}"),
@@ -177,7 +177,7 @@ fn payload_version(view: &View) -> Option<&str> {
     (same.len() > other.len()).then_some(desired)
 }
 
-fn of_pool(pool: &Object, view: &View) -> Option<Broken> {
+fn of_pool(pool: &Object, view: &View) -> Option<ObjectFinding> {
     let members: Vec<&Object> = pools::members(pool, view).collect();
     let count = |field: &str| pool["status"][field].as_u64().and_then(|count| usize::try_from(count).ok());
     let is_paused = pool["spec"]["paused"] == true;
@@ -204,7 +204,7 @@ fn of_pool(pool: &Object, view: &View) -> Option<Broken> {
         is_updating.then(|| "has Updated=True and Updating=True".to_owned())
     });
     let how = how.or_else(|| outdated_release(pool, view).filter(|_| !is_paused));
-    Some(broken(pool, &MACHINE_CONFIG_POOLS, how?))
+    Some(finding_about(pool, &MACHINE_CONFIG_POOLS, how?))
 }
 
 /// Returns how the MachineConfig of a pool is from another release than the cluster.
@@ -227,7 +227,7 @@ fn reports_config(write: &WriteEvent) -> bool {
 }
 
 /// The MachineConfigNode of a node has the same MachineConfig, unless it is left over.
-fn of_config_node(node: &Object, config: &str, view: &View) -> Option<Broken> {
+fn of_config_node(node: &Object, config: &str, view: &View) -> Option<ObjectFinding> {
     if !mco::maintains_config_nodes(view) {
         return None;
     }
@@ -238,18 +238,19 @@ fn of_config_node(node: &Object, config: &str, view: &View) -> Option<Broken> {
         .find(|found| !found.is_empty() && *found != config);
     let how =
         wrong.map(|found| format!("has {found}, but its node has {config}")).or_else(|| behind(progress))?;
-    Some(broken(progress, &MACHINE_CONFIG_NODES, how))
+    Some(finding_about(progress, &MACHINE_CONFIG_NODES, how))
 }
 
-fn of_pod(pod: &Object, view: &View) -> Option<Broken> {
+fn of_pod(pod: &Object, view: &View) -> Option<ObjectFinding> {
     let node = pod.text("/spec/nodeName");
     let is_known = node.is_empty() || view.get(&NODES, "", node).is_some();
     let has_nodes = view.list(&NODES).next().is_some();
-    (has_nodes && !is_known).then(|| broken(pod, &PODS, format!("is on node {node}, which does not exist")))
+    (has_nodes && !is_known)
+        .then(|| finding_about(pod, &PODS, format!("is on node {node}, which does not exist")))
 }
 
 /// The workloads of the release are rolled out.
-fn of_workloads(view: &View) -> Vec<Broken> {
+fn of_workloads(view: &View) -> Vec<ObjectFinding> {
     let is_own = |object: &&Object| object.namespace().starts_with(OPENSHIFT) && object["status"].is_object();
     let deployments =
         view.list(&DEPLOYMENTS).filter(is_own).filter(|object| object["spec"]["paused"] != true);
@@ -265,9 +266,9 @@ fn of_workloads(view: &View) -> Vec<Broken> {
         behind(object).or_else(|| wrong_count(object, &counts, wanted))
     };
     let deployments =
-        deployments.filter_map(|object| Some(broken(object, &DEPLOYMENTS, of_deployment(object)?)));
+        deployments.filter_map(|object| Some(finding_about(object, &DEPLOYMENTS, of_deployment(object)?)));
     let daemon_sets =
-        daemon_sets.filter_map(|object| Some(broken(object, &DAEMON_SETS, of_daemon_set(object)?)));
+        daemon_sets.filter_map(|object| Some(finding_about(object, &DAEMON_SETS, of_daemon_set(object)?)));
     deployments.chain(daemon_sets).collect()
 }
 
@@ -347,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_quiet_cluster_in_which_all_objects_agree_is_settled() {
-        assert_eq!(story().breaches(RULE), Vec::<String>::new());
+        assert_eq!(story().findings(RULE), Vec::<String>::new());
     }
 
     #[test]
@@ -380,7 +381,7 @@ mod tests {
             ),
             (&PODS, pod, "Pod/n/p: is on node w7, which does not exist"),
         ] {
-            assert_eq!(story().write(2, "a", resource, object).breaches(RULE), [expected]);
+            assert_eq!(story().write(2, "a", resource, object).findings(RULE), [expected]);
         }
     }
 
@@ -396,14 +397,14 @@ mod tests {
             &MACHINE_CONFIG_NODES,
             progress.clone(),
         );
-        assert_eq!(preview.breaches(RULE), ["MachineConfigNode/w0: has before, but its node has a"]);
+        assert_eq!(preview.findings(RULE), ["MachineConfigNode/w0: has before, but its node has a"]);
         let custom = story().write(1, "a", &MACHINE_CONFIG_NODES, progress).write(
             2,
             "a",
             &FEATURE_GATES,
             gate("CustomNoUpgrade"),
         );
-        assert!(custom.breaches(RULE).is_empty());
+        assert!(custom.findings(RULE).is_empty());
     }
 
     #[test]
@@ -419,9 +420,9 @@ mod tests {
                 story.write(2, "a", &CLUSTER_OPERATORS, named(&format!("o{index}"), "4.18.3"))
             })
         };
-        assert!(behind(0).breaches(RULE).is_empty(), "a payload need not have all operators");
+        assert!(behind(0).findings(RULE).is_empty(), "a payload need not have all operators");
         let expected = "ClusterOperator/etcd: reports version 4.18.1, but the cluster is at 4.18.3";
-        assert_eq!(behind(2).breaches(RULE), [expected]);
+        assert_eq!(behind(2).findings(RULE), [expected]);
     }
 
     #[test]
@@ -431,6 +432,6 @@ mod tests {
             updating["status"]["conditions"][0]["status"] = json!("False");
             updating
         });
-        assert!(story.breaches(RULE).is_empty());
+        assert!(story.findings(RULE).is_empty());
     }
 }

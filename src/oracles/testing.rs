@@ -108,11 +108,11 @@ impl Story {
     }
 
     /// The breaches of a rule, as `OBJECT: HOW`, until an hour after the last entry.
-    pub(super) fn breaches(self, rule: &str) -> Vec<String> {
+    pub(super) fn findings(self, rule: &str) -> Vec<String> {
         let record = self.record();
         let until = record.end() + SignedDuration::from_hours(1);
         let found = judge(&record, Ending { until, calm_from: None });
-        let found = found.into_iter().filter(|breach| breach.rule == rule);
-        found.map(|breach| format!("{}: {}", breach.object, breach.how)).collect()
+        let found = found.into_iter().filter(|finding| finding.rule == rule);
+        found.map(|finding| format!("{}: {}", finding.object, finding.how)).collect()
     }
 }

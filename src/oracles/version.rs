@@ -5,7 +5,7 @@ use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::{Object, condition, text_of};
 use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
 
-use super::rule::{Broken, Rule, Scene};
+use super::rule::{ObjectFinding, Rule, Scene};
 use crate::record::WriteEvent;
 
 /// The rule about the status that the cluster-version operator computes (`pkg/cvo/status.go`).
@@ -16,13 +16,13 @@ impl Rule for Combinations {
         "operator-contract".to_owned()
     }
 
-    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<Broken> {
+    fn before(&mut self, _: &Scene<'_>, write: &WriteEvent) -> Option<ObjectFinding> {
         if !write.key.is_kind(&CLUSTER_VERSIONS) || write.by != CLUSTER_VERSION_OPERATOR {
             return None;
         }
         let (before, after) = (write.before.as_ref()?, write.after.as_ref()?);
         let how = contradiction(after).or_else(|| lost_availability(before, after))?;
-        Some(Broken::by(write, how))
+        Some(ObjectFinding::by(write, how))
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
         Story::new()
             .status(1, CLUSTER_VERSION_OPERATOR, &CLUSTER_VERSIONS, first)
             .status(2, CLUSTER_VERSION_OPERATOR, &CLUSTER_VERSIONS, version(conditions, state, image))
-            .breaches("operator-contract")
+            .findings("operator-contract")
     }
 
     #[test]

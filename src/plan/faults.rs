@@ -4,7 +4,7 @@ use std::fmt;
 
 use semver::Version;
 use windtunnel_controllers::faults::Fault;
-use windtunnel_core::requests::faults::{ProgramFault, RequestFault, RequestFilter, Trouble};
+use windtunnel_core::requests::faults::{FaultEffect, ProgramFault, RequestFault, RequestFilter};
 use windtunnel_core::text::short_duration;
 use windtunnel_openshift::environment::ReleaseFault;
 
@@ -124,12 +124,15 @@ impl std::fmt::Display for InjectedFault {
             Self::Pods(namespace, name, fault) => {
                 write!(f, "pod {namespace}/{name} is {}", fault.kind.name())
             }
-            Self::Requests(RequestFault { requests, trouble, hits, .. }) => match trouble {
-                Trouble::Error(error) => {
+            Self::Requests(RequestFault { requests, effect, hits, .. }) => match effect {
+                FaultEffect::Error(error) => {
                     write!(f, "the API server answers {} to {requests}{hits}", error.name())
                 }
-                Trouble::Lost(_) | Trouble::Watch(_) | Trouble::Kill(_) | Trouble::SkewedClock(_) => {
-                    write!(f, "the API server has {} for {requests}{hits}", trouble.name())
+                FaultEffect::Lost(_)
+                | FaultEffect::Watch(_)
+                | FaultEffect::Kill(_)
+                | FaultEffect::SkewedClock(_) => {
+                    write!(f, "the API server has {} for {requests}{hits}", effect.name())
                 }
             },
             Self::Process(name, fault) => {

@@ -10,7 +10,7 @@ use windtunnel_core::text::visible;
 use windtunnel_update_status::status::Details;
 
 use super::steps::Outcome;
-use super::{ScenarioResult, rerun, status, story};
+use super::{ScenarioResult, rerun, status_text, story};
 use crate::record::Record;
 
 /// The number of rows of a timeline in the output of a failure.
@@ -111,7 +111,7 @@ fn output(suite: Suite<'_>, result: &ScenarioResult, record: Option<&Record>) ->
     let mut text = if again.is_empty() { String::new() } else { format!("run it again: {again}\n") };
     if let Some(record) = record.filter(|_| result.failure.is_some()) {
         text += &format!("\nthe end of the timeline:\n{}", story::tail(record, WIDTH, ROWS));
-        if let Some(status) = status::render_at(record, record.end(), Details::None) {
+        if let Some(status) = status_text::render_at(record, record.end(), Details::None) {
             text += &format!("\noc adm upgrade status:\n{status}");
         }
     }

@@ -17,7 +17,7 @@ pub mod json;
 pub mod junit;
 pub mod rerun;
 pub mod seeds;
-pub mod status;
+pub mod status_text;
 pub mod steps;
 pub mod story;
 pub mod summary;

@@ -11,7 +11,7 @@
 //! * `expectations/`: `expect`
 //! * `fault/`: `fault` and `heal`
 //! * `lint/`: warnings about valid scenarios
-//! * `problem.rs`: the errors of a file, with line and column
+//! * `error.rs`: the errors of a file, with line and column
 //! * `split_upgrade.rs`: `windtunnel split-upgrade`, which splits a scenario into one before the update and one after it
 
 use jiff::SignedDuration;
@@ -24,6 +24,7 @@ use windtunnel_openshift::graph::UpdateService;
 use windtunnel_openshift::release::Release;
 
 mod environment;
+mod error;
 mod expectations;
 mod fault;
 mod kinds;
@@ -31,7 +32,6 @@ mod labels;
 pub mod lint;
 mod object;
 mod parameters;
-mod problem;
 mod reader;
 mod source;
 pub mod split_upgrade;
@@ -42,9 +42,9 @@ mod timeline;
 mod tests;
 
 pub use environment::graph_data::BlockedEdgeFile;
+pub use error::{ScenarioError, ScenarioErrors};
 pub use kinds::Kinds;
 pub use object::Star;
-pub use problem::{Problem, Problems};
 pub use source::{Folders, Releases};
 
 use crate::plan::{self, Plan};
@@ -74,7 +74,7 @@ const KEYS: &[&str] = &[
 ///
 /// # Errors
 /// All problems, in the order of the text.
-pub fn parse(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Plan, Problems> {
+pub fn parse(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Plan, ScenarioErrors> {
     parse_all(file_name, text, releases).map(|mut plans| plans.swap_remove(0))
 }
 
@@ -83,12 +83,12 @@ pub fn parse(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Pla
 ///
 /// # Errors
 /// As [`parse`].
-pub fn parse_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Vec<Plan>, Problems> {
+pub fn parse_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Vec<Plan>, ScenarioErrors> {
     let mut reader = Reader::new(file_name, releases);
     let tree = match yaml::parse_tree(text) {
         Ok((tree, duplicate_key)) => {
             if let Some(error) = duplicate_key {
-                reader.problem_at(error.line, error.column, error.message);
+                reader.error_at(error.line, error.column, error.message);
             }
             tree
         }
@@ -99,24 +99,24 @@ pub fn parse_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result
     let trees = if reader.has_problems() && tree.get(parameters::KEY).is_some() { Vec::new() } else { trees };
     let plans: Vec<Plan> =
         trees.iter().filter_map(|tree| reader.next_scenario(|reader| plan(reader, tree))).collect();
-    let problems = reader.into_problems();
-    if problems.0.is_empty() { Ok(plans) } else { Err(problems) }
+    let errors = reader.into_errors();
+    if errors.0.is_empty() { Ok(plans) } else { Err(errors) }
 }
 
 /// Returns the errors in the structure of a text that is no YAML, and the other problems of the text.
-fn structure_problems(mut reader: Reader<'_>, text: &str) -> Problems {
+fn structure_problems(mut reader: Reader<'_>, text: &str) -> ScenarioErrors {
     let yaml::Repaired { errors, tree, is_complete } = yaml::explain_structure(text);
     for error in errors {
         let error = error.with_advice_on_size("move steps into other files with `include`");
-        reader.problem_at(error.line, error.column, error.message);
+        reader.error_at(error.line, error.column, error.message);
     }
     if let Some(tree) = tree.filter(|tree| tree.get(parameters::KEY).is_none()) {
         reader.next_scenario(|reader| plan(reader, &tree));
     }
-    let mut problems = reader.into_problems();
+    let mut errors = reader.into_errors();
     // A key may be missing because its line has an error.
-    problems.0.retain(|problem| is_complete || !is_about_absence(&problem.message));
-    problems
+    errors.0.retain(|error| is_complete || !is_about_absence(&error.message));
+    errors
 }
 
 /// Returns whether a problem is that something is missing.
@@ -184,14 +184,14 @@ pub fn graph_data(
     versions: &[Version],
     service: &mut UpdateService,
     releases: &dyn Releases,
-) -> Result<(), Problems> {
+) -> Result<(), ScenarioErrors> {
     let mut reader = Reader::new(file_name, releases);
     match yaml::parse_tree(&Value::from(folder).to_string()) {
         Ok((node, _)) => graph_data::read_into(&mut reader, &node, versions, service),
-        Err(error) => reader.problem_at(error.line, error.column, error.message),
+        Err(error) => reader.error_at(error.line, error.column, error.message),
     }
-    let problems = reader.into_problems();
-    if problems.0.is_empty() { Ok(()) } else { Err(problems) }
+    let errors = reader.into_errors();
+    if errors.0.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// Loads all blocked edges of a folder of graph data, for releases that exist or not. Problems of its files are
@@ -202,16 +202,16 @@ pub fn graph_data(
 pub fn blocked_edges(
     folder: &str,
     releases: &dyn Releases,
-) -> Result<(Vec<BlockedEdgeFile>, Problems), String> {
+) -> Result<(Vec<BlockedEdgeFile>, ScenarioErrors), String> {
     let mut reader = Reader::new("", releases);
     let edges = match yaml::parse_tree(&Value::from(folder).to_string()) {
         Ok((node, _)) => graph_data::read_all_blocked(&mut reader, &node),
         Err(error) => return Err(error.to_string()),
     };
-    let problems = reader.into_problems();
-    match problems.0.iter().find(|problem| problem.file.is_empty()) {
-        Some(problem) => Err(problem.message.clone()),
-        None => Ok((edges, problems)),
+    let errors = reader.into_errors();
+    match errors.0.iter().find(|error| error.file.is_empty()) {
+        Some(error) => Err(error.message.clone()),
+        None => Ok((edges, errors)),
     }
 }
 
@@ -234,21 +234,21 @@ pub fn duration(text: &str, example: &str) -> Result<SignedDuration, String> {
 ///
 /// # Errors
 /// All problems, by lines and columns of `text`.
-pub fn object(kinds: &mut Kinds, text: &str) -> Result<Value, Problems> {
+pub fn object(kinds: &mut Kinds, text: &str) -> Result<Value, ScenarioErrors> {
     let mut reader = Reader::new("", &Release::find);
     reader.kinds = std::mem::take(kinds);
     let object = match yaml::parse_tree(text) {
         Ok((tree, None)) => object::parse_object(&mut reader, &tree),
         Ok((_, Some(error))) | Err(error) => {
             let error = error.with_advice_on_size("write a smaller object");
-            reader.problem_at(error.line, error.column, error.message);
+            reader.error_at(error.line, error.column, error.message);
             None
         }
     };
     *kinds = std::mem::take(&mut reader.kinds);
-    match (object, reader.into_problems()) {
-        (Some(object), problems) if problems.0.is_empty() => Ok(object),
-        (_, problems) => Err(problems),
+    match (object, reader.into_errors()) {
+        (Some(object), errors) if errors.0.is_empty() => Ok(object),
+        (_, errors) => Err(errors),
     }
 }
 
@@ -256,18 +256,18 @@ pub fn object(kinds: &mut Kinds, text: &str) -> Result<Value, Problems> {
 ///
 /// # Errors
 /// All problems, by lines and columns of `text`.
-pub fn programs(file: &str, text: &str) -> Result<Vec<plan::ProgramPlan>, Problems> {
+pub fn programs(file: &str, text: &str) -> Result<Vec<plan::ProgramPlan>, ScenarioErrors> {
     let mut reader = Reader::new(file, &Release::find);
     let found = match yaml::parse_tree(text) {
         Ok((tree, None)) => programs::read(&mut reader, &tree),
         Ok((_, Some(error))) | Err(error) => {
             let error = error.with_advice_on_size("list fewer programs");
-            reader.problem_at(error.line, error.column, error.message);
+            reader.error_at(error.line, error.column, error.message);
             Vec::new()
         }
     };
-    let problems = reader.into_problems();
-    if problems.0.is_empty() { Ok(found) } else { Err(problems) }
+    let errors = reader.into_errors();
+    if errors.0.is_empty() { Ok(found) } else { Err(errors) }
 }
 
 /// Parses a plan. If the reader has problems afterwards, the plan may be incomplete and must not be used.
@@ -330,7 +330,7 @@ fn ids(reader: &mut Reader<'_>, node: &yaml::Node) -> Vec<String> {
         if is_id(&id) {
             found.push(id);
         } else {
-            reader.problem(
+            reader.error(
                 item,
                 format!(
                     "expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `{id}`"

@@ -20,7 +20,7 @@ pub enum Star {
 /// Parses `Kind/name` or `Kind/namespace/name`.
 pub(super) fn reference(reader: &mut Reader<'_>, node: &Node, star: Star) -> Option<ObjectRef> {
     let text = reader.text(node, "an object such as `ClusterVersion/version`")?;
-    parse_reference(&reader.kinds, &text, star).map_err(|message| reader.problem(node, message)).ok()
+    parse_reference(&reader.kinds, &text, star).map_err(|message| reader.error(node, message)).ok()
 }
 
 pub(super) fn parse_reference(kinds: &Kinds, text: &str, star: Star) -> Result<ObjectRef, String> {
@@ -60,19 +60,19 @@ pub(super) fn parse_object(reader: &mut Reader<'_>, node: &Node) -> Option<Value
     let (at, kind) = field(reader, node, "kind")?;
     let api_version = version.as_ref().map_or("", |(_, version)| version);
     let resource = reader.kinds.find_for(api_version, &kind);
-    let resource = resource.map_err(|message| reader.problem(at, message)).ok()?;
+    let resource = resource.map_err(|message| reader.error(at, message)).ok()?;
     if resource.kind != kind {
-        reader.problem(at, format!("expected `{}`, found `{kind}`", resource.kind));
+        reader.error(at, format!("expected `{}`, found `{kind}`", resource.kind));
     }
     if let Some((at, version)) = version
         && version != resource.api_version()
         && !resources::is_preview_version(&version, &kind)
     {
         let right = resource.api_version();
-        reader.problem(at, format!("expected `{right}`, which serves {kind}, found `{version}`"));
+        reader.error(at, format!("expected `{right}`, which serves {kind}, found `{version}`"));
     }
     let Some(metadata) = node.get("metadata") else {
-        reader.problem(node, "a Kubernetes object needs `metadata`");
+        reader.error(node, "a Kubernetes object needs `metadata`");
         return None;
     };
     reader.entries(metadata, "metadata")?;
@@ -80,10 +80,10 @@ pub(super) fn parse_object(reader: &mut Reader<'_>, node: &Node) -> Option<Value
     match (resource.namespaced, metadata.get("namespace")) {
         (true, None) => {
             let message = format!("{kind} is namespaced: its metadata needs `namespace`");
-            reader.problem(metadata, message);
+            reader.error(metadata, message);
         }
         (false, Some(at)) => {
-            reader.problem(at, format!("{kind} is cluster-scoped: it has no namespace"));
+            reader.error(at, format!("{kind} is cluster-scoped: it has no namespace"));
         }
         _ => (),
     }
@@ -102,7 +102,7 @@ pub(super) fn fields(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option
 /// Returns a required text of a map, and its node.
 fn field<'n>(reader: &mut Reader<'_>, map: &'n Node, name: &str) -> Option<(&'n Node, String)> {
     let Some(value) = map.get(name) else {
-        reader.problem(map, format!("a Kubernetes object needs `{name}`"));
+        reader.error(map, format!("a Kubernetes object needs `{name}`"));
         return None;
     };
     reader.text(value, &format!("a text as `{name}`")).map(|text| (value, text))
@@ -115,7 +115,7 @@ fn reject_composite_keys(reader: &mut Reader<'_>, node: &Node) {
         Kind::Map(entries) => {
             for (key, value) in entries {
                 if key.scalar().is_none() {
-                    reader.problem(key, format!("expected a text as key, found {}", key.describe()));
+                    reader.error(key, format!("expected a text as key, found {}", key.describe()));
                 }
                 reject_composite_keys(reader, value);
             }

@@ -30,10 +30,8 @@ pub(super) fn fill_in(tree: &mut Node, values: Row<'_>) -> Vec<bool> {
 pub(super) fn report_unused(reader: &mut Reader<'_>, values: Row<'_>, used: &[bool]) {
     for ((name, _), _) in values.iter().zip(used).filter(|(_, used)| !**used) {
         let place = format!("<{}>", name.scalar().unwrap_or_default());
-        reader.problem(
-            name,
-            format!("{} is not used: write `{place}` where its value belongs", name.describe()),
-        );
+        reader
+            .error(name, format!("{} is not used: write `{place}` where its value belongs", name.describe()));
     }
 }
 
@@ -44,7 +42,7 @@ pub(super) type Row<'n> = &'n [(Node, Node)];
 fn rows<'n>(reader: &mut Reader<'_>, table: &'n Node) -> Vec<Row<'n>> {
     let items = reader.list(table, "rows, each a map of values by name");
     if items.is_empty() && matches!(table.kind, Kind::List(_)) {
-        reader.problem(table, "there are no rows of parameters: expected at least one");
+        reader.error(table, "there are no rows of parameters: expected at least one");
     }
     let rows: Vec<Row<'n>> =
         items.iter().filter_map(|row| reader.entries(row, "a row of parameters")).collect();
@@ -53,12 +51,12 @@ fn rows<'n>(reader: &mut Reader<'_>, table: &'n Node) -> Vec<Row<'n>> {
     for (row, item) in rows.iter().zip(items).skip(1) {
         let found = names(row);
         if let Some(missing) = first.iter().find(|name| !found.contains(name)) {
-            reader.problem(item, format!("this row of parameters lacks `{missing}`, which the first has"));
+            reader.error(item, format!("this row of parameters lacks `{missing}`, which the first has"));
         }
         for (name, _) in
             row.iter().filter(|(name, _)| !name.scalar().is_some_and(|name| first.contains(&name)))
         {
-            reader.problem(name, format!("the first row of parameters has no {}", name.describe()));
+            reader.error(name, format!("the first row of parameters has no {}", name.describe()));
         }
     }
     rows

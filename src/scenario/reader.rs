@@ -9,7 +9,7 @@ use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_openshift::release::{Architecture, Release};
 
 use super::kinds::Kinds;
-use super::{Problem, Problems, Releases};
+use super::{Releases, ScenarioError, ScenarioErrors};
 use crate::plan::{Snapshot, TextMatch};
 
 /// The parser's state. A value that cannot be parsed is `None` or left out, and adds a problem.
@@ -24,9 +24,9 @@ pub(super) struct Reader<'a> {
     pub(super) kept_clusters: BTreeSet<String>,
     /// The releases from payload folders that the scenario names.
     from_folders: BTreeMap<Version, Release>,
-    problems: Vec<Problem>,
+    errors: Vec<ScenarioError>,
     /// Problems of included files, which come last.
-    included: Vec<Problem>,
+    included: Vec<ScenarioError>,
     /// The number of includes that lead to this file.
     depth: usize,
 }
@@ -46,7 +46,7 @@ impl<'n> Map<'n> {
     pub(super) fn required(&self, reader: &mut Reader<'_>, key: &str, meaning: &str) -> Option<&'n Node> {
         let found = self.get(key);
         if found.is_none() {
-            reader.problem(self.node, format!("{} needs `{key}`: {meaning}", self.what));
+            reader.error(self.node, format!("{} needs `{key}`: {meaning}", self.what));
         }
         found
     }
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
             kinds: Kinds::default(),
             kept_clusters: BTreeSet::new(),
             from_folders: BTreeMap::new(),
-            problems: Vec::new(),
+            errors: Vec::new(),
             included: Vec::new(),
             depth: 0,
         }
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         let found = read(&mut reader);
         self.kinds = reader.kinds.clone();
         self.kept_clusters = reader.kept_clusters.clone();
-        self.included.extend(reader.into_problems().0);
+        self.included.extend(reader.into_errors().0);
         found
     }
 
@@ -119,29 +119,29 @@ impl<'a> Reader<'a> {
 
     /// Returns whether this file has problems so far.
     pub(super) fn has_problems(&self) -> bool {
-        !self.problems.is_empty()
+        !self.errors.is_empty()
     }
 
     /// Returns all problems, in the order of the text.
-    pub(super) fn into_problems(mut self) -> Problems {
-        self.problems.sort_by_key(|problem| (problem.line, problem.column));
-        self.problems.dedup();
-        self.problems.append(&mut self.included);
-        Problems(self.problems)
+    pub(super) fn into_errors(mut self) -> ScenarioErrors {
+        self.errors.sort_by_key(|error| (error.line, error.column));
+        self.errors.dedup();
+        self.errors.append(&mut self.included);
+        ScenarioErrors(self.errors)
     }
 
-    pub(super) fn problem(&mut self, node: &Node, message: impl Into<String>) {
-        self.problem_at(node.line, node.column, message);
+    pub(super) fn error(&mut self, node: &Node, message: impl Into<String>) {
+        self.error_at(node.line, node.column, message);
     }
 
-    pub(super) fn problem_at(&mut self, line: usize, column: usize, message: impl Into<String>) {
+    pub(super) fn error_at(&mut self, line: usize, column: usize, message: impl Into<String>) {
         // If the YAML library reports no position, the problem is at the start of the file.
         let (line, column) = (line.max(1), column.max(1));
-        self.problems.push(Problem { file: self.file.to_owned(), line, column, message: message.into() });
+        self.errors.push(ScenarioError { file: self.file.to_owned(), line, column, message: message.into() });
     }
 
     pub(super) fn expected(&mut self, node: &Node, what: &str) {
-        self.problem(node, format!("expected {what}, found {}", node.describe()));
+        self.error(node, format!("expected {what}, found {}", node.describe()));
     }
 
     /// Checks that the node is a map with only `known` keys.
@@ -155,7 +155,7 @@ impl<'a> Reader<'a> {
                 };
                 let known = known.join("`, `");
                 let hint = if hint.is_empty() { format!("; it may have `{known}`") } else { hint };
-                self.problem(key, format!("{what} has no key {}{hint}", key.describe()));
+                self.error(key, format!("{what} has no key {}{hint}", key.describe()));
             }
         }
         Some(Map { node, what })
@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
             let known = words.join("`, `");
             let hint =
                 if text.is_empty() { String::new() } else { did_you_mean(text, words.iter().copied()) };
-            self.problem(node, format!("expected one of `{known}`, found {}{hint}", node.describe()));
+            self.error(node, format!("expected one of `{known}`, found {}{hint}", node.describe()));
         }
         found.copied()
     }
@@ -236,7 +236,7 @@ impl<'a> Reader<'a> {
             self.expected(node, &format!("a duration such as {EXAMPLE}"));
             return None;
         };
-        super::duration(text, EXAMPLE).map_err(|message| self.problem(node, message)).ok()
+        super::duration(text, EXAMPLE).map_err(|message| self.error(node, message)).ok()
     }
 
     pub(super) fn version(&mut self, node: &Node) -> Option<Version> {
@@ -262,17 +262,14 @@ impl<'a> Reader<'a> {
         }
         let known: Vec<String> = versions.iter().map(ToString::to_string).collect();
         let hint = did_you_mean(&version.to_string(), known.iter().map(String::as_str));
-        self.problem(
-            node,
-            format!("no release {version} exists in this scenario: add it to `releases`{hint}"),
-        );
+        self.error(node, format!("no release {version} exists in this scenario: add it to `releases`{hint}"));
         false
     }
 
     /// Parses the version of a release that windtunnel has facts for.
     pub(super) fn release(&mut self, node: &Node) -> Option<Release> {
         let version = self.version(node)?;
-        self.releases.find(&version).map_err(|unknown| self.problem(node, unknown.to_string())).ok()
+        self.releases.find(&version).map_err(|unknown| self.error(node, unknown.to_string())).ok()
     }
 
     /// Loads the release of this version from a payload folder next to the scenario; all mistakes in the
@@ -283,16 +280,16 @@ impl<'a> Reader<'a> {
         let folder = self.text(node, "the folder of a payload")?;
         let found = self.releases.extracted(&version, &folder, self.file);
         let hint = did_you_mean(&folder, words.iter().copied());
-        let problems = match found {
+        let errors = match found {
             Ok(release) => {
                 self.kinds.define_all_of(&release);
                 self.from_folders.insert(version, release.clone());
                 return Some(release);
             }
-            Err(problems) => problems,
+            Err(errors) => errors,
         };
-        for text in problems {
-            self.problem(node, format!("{text}{hint}"));
+        for text in errors {
+            self.error(node, format!("{text}{hint}"));
         }
         self.releases.find(&version).ok()
     }
@@ -343,14 +340,14 @@ impl<'a> Reader<'a> {
             );
             return None;
         };
-        TextMatch::parse(text).map_err(|message| self.problem(node, message)).ok()
+        TextMatch::parse(text).map_err(|message| self.error(node, message)).ok()
     }
 
     /// Parses the alternatives of `any-of`.
     fn alternatives(&mut self, map: &Map<'_>, list: &Node) -> Option<TextMatch> {
         for key in ["contains", "lacks"] {
             if let Some(at) = map.get(key) {
-                self.problem(
+                self.error(
                     at,
                     format!("`{key}` cannot be combined with `any-of`: make it one of the alternatives"),
                 );
@@ -361,7 +358,7 @@ impl<'a> Reader<'a> {
             return None;
         };
         if items.len() < 2 {
-            self.problem(list, "`any-of` needs at least two alternatives".to_owned());
+            self.error(list, "`any-of` needs at least two alternatives".to_owned());
             return None;
         }
         let found: Vec<TextMatch> = items.iter().filter_map(|item| self.text_match(item)).collect();

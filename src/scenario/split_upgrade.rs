@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use semver::Version;
 use windtunnel_core::yaml::{self, Kind, Node};
 
-use super::{Problem, Problems, Reader, Releases, parameters, parse_all};
+use super::{Reader, Releases, ScenarioError, ScenarioErrors, parameters, parse_all};
 use crate::plan::{Plan, PlannedStep, Step};
 
 /// The scenarios of both phases.
@@ -28,10 +28,10 @@ pub struct SplitScenario {
 /// # Errors
 /// The scenario is invalid; or a row does not update the cluster, does not wait for the end, expects nothing
 /// after it, or uses a value that was kept before it.
-pub fn split(file: &str, text: &str, releases: &dyn Releases) -> Result<Vec<SplitScenario>, Problems> {
+pub fn split(file: &str, text: &str, releases: &dyn Releases) -> Result<Vec<SplitScenario>, ScenarioErrors> {
     let plans = parse_all(file, text, releases)?;
     let (tree, _) = yaml::parse_tree(text).map_err(|error| {
-        Problems(vec![Problem {
+        ScenarioErrors(vec![ScenarioError {
             file: file.to_owned(),
             line: error.line,
             column: error.column,
@@ -41,7 +41,7 @@ pub fn split(file: &str, text: &str, releases: &dyn Releases) -> Result<Vec<Spli
     let trees = parameters::expand(&mut Reader::new(file, releases), &tree);
     let rows = trees.iter().zip(&plans).map(|(tree, plan)| split_row(tree, plan));
     rows.collect::<Result<_, _>>().map_err(|(line, message)| {
-        Problems(vec![Problem { file: file.to_owned(), line, column: 1, message }])
+        ScenarioErrors(vec![ScenarioError { file: file.to_owned(), line, column: 1, message }])
     })
 }
 

@@ -14,7 +14,7 @@ use crate::plan::{ClusterPlan, PlannedStep};
 
 /// Returns steps that cannot run, and why, in the order of the text. Leaves out scenarios that one of the `unknown` steps
 /// should have prepared.
-pub(super) fn problems<'f>(
+pub(super) fn errors<'f>(
     feature: &'f Feature,
     feature_files: Option<FeatureFiles>,
     unknown: &[(&Step, String)],
@@ -93,7 +93,7 @@ fn collect<'f>(
 ) -> (ClusterWorld, Vec<(&'f Step, Vec<PlannedStep>)>) {
     let file = gherkin::file(feature);
     let mut world = ClusterWorld::for_dry_run(&file, feature_files);
-    world.refusals = gherkin::refusals(steps_of(feature, rule, scenario));
+    world.rejections = gherkin::rejections(steps_of(feature, rule, scenario));
     let planned = |step| {
         let (_, planned) = world.collecting(|world| try_step(world, step));
         (step, planned)
@@ -113,16 +113,16 @@ pub(super) fn try_step(world: &mut ClusterWorld, step: &Step) -> Option<String> 
 /// # Errors
 /// The first step that cannot run.
 pub(super) fn nested(world: &mut ClusterWorld, nested: &[Step]) -> Result<Vec<PlannedStep>, String> {
-    let refusals = std::mem::replace(&mut world.refusals, gherkin::refusals(nested.iter()));
-    let (problem, steps) = world.collecting(|world| {
-        let mut problems = nested.iter().enumerate().filter_map(|(index, step)| {
+    let rejections = std::mem::replace(&mut world.rejections, gherkin::rejections(nested.iter()));
+    let (error, steps) = world.collecting(|world| {
+        let mut errors = nested.iter().enumerate().filter_map(|(index, step)| {
             let why = unknown(step).or_else(|| try_step(world, step))?;
             Some(format!("step {} of the doc string: {why}", index + 1))
         });
-        problems.next()
+        errors.next()
     });
-    world.refusals = refusals;
-    problem.map_or(Ok(steps), Err)
+    world.rejections = rejections;
+    error.map_or(Ok(steps), Err)
 }
 
 /// Returns the problem of an unknown step.

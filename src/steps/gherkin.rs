@@ -9,29 +9,30 @@ use cucumber::gherkin::{Examples, Feature, GherkinEnv, Rule, Scenario, Step, Tab
 use regex::Regex;
 
 use super::{catalogue, definitions, layout};
-use crate::scenario::{Problem, is_id};
+use crate::scenario::{ScenarioError, is_id};
 
 /// Parses a feature and expands its examples into scenarios.
 ///
 /// # Errors
 /// All problems that could be distinguished; at least one.
-pub(super) fn parse_feature(file: &str, text: &str) -> Result<Feature, Vec<Problem>> {
-    let problem = |(line, column, message)| Problem { file: file.to_owned(), line, column, message };
+pub(super) fn parse_feature(file: &str, text: &str) -> Result<Feature, Vec<ScenarioError>> {
+    let syntax_error =
+        |(line, column, message)| ScenarioError { file: file.to_owned(), line, column, message };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut feature = match Feature::parse(text, GherkinEnv::default()) {
         Ok(feature) => feature,
         Err(error) => {
-            let mut problems = layout::problems(text);
-            if problems.is_empty() {
-                problems.push(describe_parse_error(&error.to_string()));
+            let mut errors = layout::errors(text);
+            if errors.is_empty() {
+                errors.push(describe_parse_error(&error.to_string()));
             }
-            return Err(problems.into_iter().map(problem).collect());
+            return Err(errors.into_iter().map(syntax_error).collect());
         }
     };
     feature.path = Some(file.into());
-    let problems = incomplete_parts(&feature, text);
-    if !problems.is_empty() {
-        return Err(problems.into_iter().map(problem).collect());
+    let errors = incomplete_parts(&feature, text);
+    if !errors.is_empty() {
+        return Err(errors.into_iter().map(syntax_error).collect());
     }
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     each_list(&mut feature, |scenarios| tag_with_comments(scenarios, &lines));
@@ -42,7 +43,7 @@ pub(super) fn parse_feature(file: &str, text: &str) -> Result<Feature, Vec<Probl
     });
     let mut feature = feature.expand_examples().map_err(|error| {
         let message = format!("the examples lack a value for `{}`", error.name);
-        vec![problem((error.pos.line, error.pos.col, message))]
+        vec![syntax_error((error.pos.line, error.pos.col, message))]
     })?;
     let mut rows = rows.into_iter();
     each_list(&mut feature, |scenarios| {
@@ -146,10 +147,10 @@ fn tag_with_names(scenarios: &mut [Scenario]) {
 /// All problems, by lines of the text.
 pub(super) fn steps(text: &str) -> Result<Vec<Step>, String> {
     const HEAD: &str = "Feature: f\n  Scenario: s\n    Given a\n";
-    let feature = parse_feature("", &format!("{HEAD}{text}\n")).map_err(|problems| {
-        let lines = problems.iter().map(|problem| {
-            let line = problem.line.saturating_sub(HEAD.lines().count()).max(1);
-            format!("line {line} of the doc string: {}", problem.message)
+    let feature = parse_feature("", &format!("{HEAD}{text}\n")).map_err(|errors| {
+        let lines = errors.iter().map(|syntax_error| {
+            let line = syntax_error.line.saturating_sub(HEAD.lines().count()).max(1);
+            format!("line {line} of the doc string: {}", syntax_error.message)
         });
         lines.collect::<Vec<_>>().join("; ")
     })?;
@@ -195,34 +196,34 @@ pub(super) fn steps_of<'f>(
 
 /// Returns problems that the parser ignores: scenarios that check nothing, and rows with a wrong number of
 /// cells.
-fn incomplete_parts(feature: &Feature, text: &str) -> Vec<layout::SyntaxProblem> {
+fn incomplete_parts(feature: &Feature, text: &str) -> Vec<layout::SyntaxError> {
     let lines: Vec<layout::Line<'_>> = layout::lines(text).collect();
-    let mut problems = Vec::new();
+    let mut errors = Vec::new();
     if scenarios(feature).next().is_none() {
         let place = feature.position;
-        problems.push((place.line, place.col, "the feature has no scenario".to_owned()));
+        errors.push((place.line, place.col, "the feature has no scenario".to_owned()));
     }
     for scenario in scenarios(feature) {
         let place = scenario.position;
         let misread = steps_without_keyword(scenario, &lines);
         if scenario.steps.is_empty() && misread.is_empty() {
-            problems.push((place.line, place.col, format!("scenario `{}` has no steps", scenario.name)));
+            errors.push((place.line, place.col, format!("scenario `{}` has no steps", scenario.name)));
         }
-        problems.extend(misread);
+        errors.extend(misread);
         let rows = |table: &Table| table.rows.len().saturating_sub(1);
         let examples = || scenario.examples.iter().filter_map(|examples| examples.table.as_ref());
         if !scenario.examples.is_empty() && examples().map(rows).sum::<usize>() == 0 {
             let message = format!("the examples of `{}` have no rows", scenario.name);
-            problems.push((place.line, place.col, message));
+            errors.push((place.line, place.col, message));
         }
         let tables = scenario.steps.iter().filter_map(|step| step.table.as_ref()).chain(examples());
-        problems.extend(tables.flat_map(|table| layout::ragged_rows(&lines, table.position.line)));
+        errors.extend(tables.flat_map(|table| layout::ragged_rows(&lines, table.position.line)));
     }
-    problems
+    errors
 }
 
 /// Returns the lines of a scenario's description that would be steps if they began with a keyword.
-fn steps_without_keyword(scenario: &Scenario, lines: &[layout::Line<'_>]) -> Vec<layout::SyntaxProblem> {
+fn steps_without_keyword(scenario: &Scenario, lines: &[layout::Line<'_>]) -> Vec<layout::SyntaxError> {
     let found = described_lines(scenario, lines).filter_map(|(line, column, content)| {
         let (word, rest) = content.split_once(' ')?;
         let keyword = catalogue::matching_keyword(rest)?;
@@ -246,7 +247,7 @@ fn described_lines<'t>(
 
 /// Returns position and message of a parse error. The parser lists the expected tokens in any order, and most
 /// of them are internal names.
-fn describe_parse_error(error: &str) -> layout::SyntaxProblem {
+fn describe_parse_error(error: &str) -> layout::SyntaxError {
     let rest = error.strip_prefix("Error at ").unwrap_or(error);
     let mut parts = rest.splitn(3, ':');
     let mut number = || parts.next().and_then(|part| part.trim().parse().ok()).unwrap_or(1);
@@ -265,21 +266,21 @@ fn describe_parse_error(error: &str) -> layout::SyntaxProblem {
 }
 
 /// Returns, for each step that runs a command, whether the checks right after it expect a rejection.
-pub(super) fn refusals<'f>(steps: impl Iterator<Item = &'f Step>) -> VecDeque<bool> {
+pub(super) fn rejections<'f>(steps: impl Iterator<Item = &'f Step>) -> VecDeque<bool> {
     static COMMAND: LazyLock<Regex> = LazyLock::new(|| definitions::regex(r#"{at}I run "(.+)""#));
-    let mut refusals = VecDeque::new();
+    let mut rejections = VecDeque::new();
     let mut follows_command = false;
     for step in steps {
         if COMMAND.is_match(&step.value) {
-            refusals.push_back(false);
+            rejections.push_back(false);
             follows_command = true;
         } else if !step.value.starts_with("it ") {
             follows_command = false;
         } else if step.value.starts_with("it is refused ") || step.value.starts_with("it exits ") {
-            refusals.back_mut().into_iter().filter(|_| follows_command).for_each(|refused| *refused = true);
+            rejections.back_mut().into_iter().filter(|_| follows_command).for_each(|refused| *refused = true);
         }
     }
-    refusals
+    rejections
 }
 
 #[cfg(test)]
@@ -290,8 +291,8 @@ mod tests {
     fn check(text: &str, expected: &str) {
         let found = match parse_feature("f", text) {
             Ok(_) => String::new(),
-            Err(problems) => {
-                let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            Err(errors) => {
+                let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
                 lines.join("\n").replace("f:", "")
             }
         };

@@ -4,7 +4,7 @@ use cucumber::gherkin::GherkinEnv;
 use windtunnel_core::text::truncate;
 
 /// Line and column, counted from 1, and the message of a problem.
-pub(super) type SyntaxProblem = (usize, usize, String);
+pub(super) type SyntaxError = (usize, usize, String);
 
 /// Line and column of a line's content, counted from 1, and the content without spaces around it.
 pub(super) type Line<'t> = (usize, usize, &'t str);
@@ -34,25 +34,25 @@ enum Place {
 }
 
 /// Returns the problems of an English text. Empty for a text in another language, or if all lines look right.
-pub(super) fn problems(text: &str) -> Vec<SyntaxProblem> {
+pub(super) fn errors(text: &str) -> Vec<SyntaxError> {
     if let Some((line, language)) = language(text) {
         let known = GherkinEnv::new(language).is_ok();
         return if known { Vec::new() } else { vec![(line, 1, format!("unknown language `{language}`"))] };
     }
-    let mut scan = Scan { place: Place::Top, doc_string: None, first_row: None, problems: Vec::new() };
+    let mut scan = Scan { place: Place::Top, doc_string: None, first_row: None, errors: Vec::new() };
     for (line, column, content) in lines(text) {
         scan.line((line, column), content);
-        if scan.place == Place::Top && !scan.problems.is_empty() && !content.starts_with('@') {
-            return scan.problems; // A text without a feature is one problem.
+        if scan.place == Place::Top && !scan.errors.is_empty() && !content.starts_with('@') {
+            return scan.errors; // A text without a feature is one problem.
         }
     }
     if let Some((quote, (line, column))) = scan.doc_string {
-        scan.problems.push((line, column, format!("the doc string is not closed: expected `{quote}` below")));
+        scan.errors.push((line, column, format!("the doc string is not closed: expected `{quote}` below")));
     }
     if scan.place == Place::Top {
-        scan.problems.push((1, 1, "expected `Feature:` and its name, found nothing".to_owned()));
+        scan.errors.push((1, 1, "expected `Feature:` and its name, found nothing".to_owned()));
     }
-    scan.problems
+    scan.errors
 }
 
 /// The state after the lines so far.
@@ -62,7 +62,7 @@ struct Scan {
     doc_string: Option<(&'static str, (usize, usize))>,
     /// The number of cells in the first row of the current table.
     first_row: Option<usize>,
-    problems: Vec<SyntaxProblem>,
+    errors: Vec<SyntaxError>,
 }
 
 impl Scan {
@@ -78,7 +78,7 @@ impl Scan {
         }
         if content.starts_with('|') {
             let first = *self.first_row.get_or_insert(cells(content));
-            self.problems.extend(ragged(first, cells(content)).map(|message| (line, column, message)));
+            self.errors.extend(ragged(first, cells(content)).map(|message| (line, column, message)));
             return;
         }
         self.first_row = None;
@@ -87,7 +87,7 @@ impl Scan {
                 self.doc_string = Some((quote, (line, column)));
             }
         } else if let Some(message) = self.plain_line(content) {
-            self.problems.push((line, column, message));
+            self.errors.push((line, column, message));
         }
     }
 
@@ -122,7 +122,7 @@ impl Scan {
 
 /// Returns problems for rows of the table at a line that have more or fewer cells than its first row. `lines` are all of the
 /// text.
-pub(super) fn ragged_rows(lines: &[Line<'_>], line: usize) -> Vec<SyntaxProblem> {
+pub(super) fn ragged_rows(lines: &[Line<'_>], line: usize) -> Vec<SyntaxError> {
     let rows = lines
         .iter()
         .copied()
@@ -184,10 +184,8 @@ pub(super) mod tests {
     }
 
     fn check(text: &str, expected: &str) {
-        let found: Vec<String> = problems(text)
-            .iter()
-            .map(|(line, column, message)| format!("{line}:{column} {message}"))
-            .collect();
+        let found: Vec<String> =
+            errors(text).iter().map(|(line, column, message)| format!("{line}:{column} {message}")).collect();
         assert_eq!(found.join("\n"), expected, "\n{text}");
     }
 

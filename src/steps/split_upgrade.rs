@@ -24,7 +24,7 @@ pub struct SplitFeature {
 /// The feature is invalid, or has no scenario that updates the cluster and expects something after it.
 pub fn split(file: &str, text: &str, feature_files: Option<FeatureFiles>) -> Result<SplitFeature, String> {
     let feature = gherkin::parse_feature(file, text)
-        .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+        .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
     let (mut prepare, mut check) = (head(&feature, "prepare"), head(&feature, "check"));
     let mut has_update = false;
     for (rule, scenario) in gherkin::scenarios_with_rules(&feature) {

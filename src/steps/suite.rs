@@ -18,7 +18,7 @@ use super::world::ClusterWorld;
 use super::{FeatureFiles, definitions, dry_run, gherkin, warnings};
 use crate::backends::Backend;
 use crate::plan::{Plan, PlannedStep, ProgramPlan, Variables};
-use crate::scenario::{Problem, Problems};
+use crate::scenario::{ScenarioError, ScenarioErrors};
 
 /// Features that are ready to run.
 #[derive(Debug, Clone)]
@@ -66,7 +66,7 @@ impl Suite {
     ///
     /// # Errors
     /// All problems of all features.
-    pub fn parse(files: &[(String, String)]) -> Result<Self, Problems> {
+    pub fn parse(files: &[(String, String)]) -> Result<Self, ScenarioErrors> {
         Self::parse_all(files, None)
     }
 
@@ -77,22 +77,25 @@ impl Suite {
     pub fn parse_with_files(
         files: &[(String, String)],
         feature_files: FeatureFiles,
-    ) -> Result<Self, Problems> {
+    ) -> Result<Self, ScenarioErrors> {
         Self::parse_all(files, Some(feature_files))
     }
 
-    fn parse_all(files: &[(String, String)], feature_files: Option<FeatureFiles>) -> Result<Self, Problems> {
-        let (mut features, mut problems) = (Vec::new(), Vec::new());
+    fn parse_all(
+        files: &[(String, String)],
+        feature_files: Option<FeatureFiles>,
+    ) -> Result<Self, ScenarioErrors> {
+        let (mut features, mut errors) = (Vec::new(), Vec::new());
         for (file, text) in files {
             match gherkin::parse_feature(file, text) {
-                Err(found) => problems.extend(found),
+                Err(found) => errors.extend(found),
                 Ok(feature) => {
-                    problems.extend(step_problems(file, &feature, feature_files));
+                    errors.extend(step_problems(file, &feature, feature_files));
                     features.push(feature);
                 }
             }
         }
-        if problems.is_empty() { Ok(Self { features, feature_files }) } else { Err(Problems(problems)) }
+        if errors.is_empty() { Ok(Self { features, feature_files }) } else { Err(ScenarioErrors(errors)) }
     }
 
     /// Drops the scenarios for which `keep` returns false; it gets the number, from 0 in the order of the
@@ -128,7 +131,7 @@ impl Suite {
     }
 
     /// Returns warnings about the scenarios; `text` is their source.
-    pub fn warnings(&self, text: &str) -> Vec<Problem> {
+    pub fn warnings(&self, text: &str) -> Vec<ScenarioError> {
         let warnings = |feature| warnings::warnings(feature, text, self.feature_files);
         self.features.iter().flat_map(warnings).collect()
     }
@@ -208,7 +211,7 @@ impl Suite {
                 scenario.name.clone_into(&mut world.scenario);
                 world.file = gherkin::file(feature);
                 world.feature_files = feature_files;
-                world.refusals = gherkin::refusals(gherkin::steps_of(feature, rule, scenario));
+                world.rejections = gherkin::rejections(gherkin::steps_of(feature, rule, scenario));
                 world.settings = settings.clone();
                 world.settings.strict |= has_tag(feature, rule, scenario, STRICT);
                 world.backend = Some(Arc::clone(&backend));
@@ -265,21 +268,21 @@ fn selects(tags: Option<&TagOperation>, feature: &Feature, rule: Option<&Rule>, 
 }
 
 /// Returns problems of unknown steps, and of those that cannot run.
-fn step_problems(file: &str, feature: &Feature, feature_files: Option<FeatureFiles>) -> Vec<Problem> {
+fn step_problems(file: &str, feature: &Feature, feature_files: Option<FeatureFiles>) -> Vec<ScenarioError> {
     let backgrounds = feature.background.iter().chain(feature.rules.iter().flat_map(|rule| &rule.background));
     let own = gherkin::scenarios(feature).flat_map(|scenario| &scenario.steps);
     let all = backgrounds.flat_map(|background| &background.steps).chain(own);
     let mut found: Vec<(&Step, String)> =
         all.filter_map(|step| dry_run::unknown(step).map(|message| (step, message))).collect();
-    found.extend(dry_run::problems(feature, feature_files, &found));
+    found.extend(dry_run::errors(feature, feature_files, &found));
     found.sort_by_key(|(step, _)| (step.position.line, step.position.col));
-    let problem = |(step, message): (&Step, String)| {
+    let error = |(step, message): (&Step, String)| {
         let place = step.position;
-        Problem { file: file.to_owned(), line: place.line, column: place.col, message }
+        ScenarioError { file: file.to_owned(), line: place.line, column: place.col, message }
     };
-    let mut problems: Vec<Problem> = found.into_iter().map(problem).collect();
-    problems.dedup(); // Examples repeat the same step.
-    problems
+    let mut errors: Vec<ScenarioError> = found.into_iter().map(error).collect();
+    errors.dedup(); // Examples repeat the same step.
+    errors
 }
 
 /// A cucumber parser that passes on parsed features.

@@ -4,15 +4,19 @@ use cucumber::gherkin::{Feature, StepType};
 
 use super::gherkin::{self, scenarios};
 use super::{FeatureFiles, dry_run};
-use crate::scenario::{Problem, is_id};
+use crate::scenario::{ScenarioError, is_id};
 
 /// The marker before the id of a test case in a comment.
 const CASE: &str = "@case_id";
 
 /// Returns the warnings about a feature and its text. All its steps must be known.
-pub(super) fn warnings(feature: &Feature, text: &str, feature_files: Option<FeatureFiles>) -> Vec<Problem> {
+pub(super) fn warnings(
+    feature: &Feature,
+    text: &str,
+    feature_files: Option<FeatureFiles>,
+) -> Vec<ScenarioError> {
     let file = gherkin::file(feature);
-    let problem = |(line, column, message): (usize, usize, String)| Problem {
+    let error = |(line, column, message): (usize, usize, String)| ScenarioError {
         file: file.clone(),
         line,
         column,
@@ -21,7 +25,7 @@ pub(super) fn warnings(feature: &Feature, text: &str, feature_files: Option<Feat
     let step_warnings = dry_run::warnings(feature, feature_files).into_iter();
     let step_warnings = step_warnings.map(|(place, message)| (place.line, place.col, message));
     let found = without_expectations(feature).chain(malformed_ids(text)).chain(step_warnings);
-    let mut found: Vec<Problem> = found.map(problem).collect();
+    let mut found: Vec<ScenarioError> = found.map(error).collect();
     found.sort();
     found.dedup(); // Rows of examples share the position of their scenario.
     found

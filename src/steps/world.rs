@@ -56,7 +56,7 @@ pub(super) struct ClusterWorld {
     pub(super) feature_files: Option<FeatureFiles>,
     /// For each command that the scenario has yet to run, in order: whether the steps after it expect a
     /// rejection.
-    pub(super) refusals: VecDeque<bool>,
+    pub(super) rejections: VecDeque<bool>,
     /// The kinds that steps can name, with those of definitions in earlier steps.
     pub(super) kinds: Kinds,
     /// The default namespace of steps (`I use the "x" project`).
@@ -147,7 +147,7 @@ impl ClusterWorld {
             None => Err(format!("`{folder}`: this program cannot read files")),
         };
         scenario::graph_data(&file, folder, &versions, &mut planned.update_service, &Folders(files_in))
-            .map_err(|problems| problems.to_string())
+            .map_err(|errors| errors.to_string())
     }
 
     /// Returns the text of a file next to the feature.
@@ -179,7 +179,7 @@ impl ClusterWorld {
 
     /// Returns whether the steps after the current command expect a rejection.
     pub(super) fn is_refused_next(&mut self) -> bool {
-        self.refusals.pop_front().unwrap_or(false)
+        self.rejections.pop_front().unwrap_or(false)
     }
 
     /// Returns the namespace of objects that name none.

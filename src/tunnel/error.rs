@@ -1,7 +1,7 @@
 //! Errors of a tunnel.
 
 use crate::engine::SessionError;
-use crate::scenario::Problems;
+use crate::scenario::ScenarioErrors;
 
 /// The reason why a scenario cannot run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -11,7 +11,7 @@ pub enum TunnelError {
     Unreadable(String),
     /// The scenario has mistakes.
     #[error(transparent)]
-    Scenario(#[from] Problems),
+    Scenario(#[from] ScenarioErrors),
     /// A program has an unusable name or place.
     #[error("{0}")]
     Program(String),

@@ -12,10 +12,10 @@ use windtunnel_core::{Identity, Key, Write, condition};
 use crate::call::decode;
 use crate::kinds::{Kind, strategy};
 use crate::metadata;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::Request;
 use crate::server::ApiServer;
 use crate::server::change::Change;
-use crate::status::{Outcome, Refused};
 use crate::store::{Entry, FieldOwners, Stored};
 use crate::verbs::etcd;
 use crate::verbs::{Validation, validate_new};
@@ -28,14 +28,14 @@ pub struct Imported {
     /// Namespaces that were created for imported objects.
     pub namespaces: Vec<String>,
     /// Problems of objects, each with the index of its object.
-    pub problems: Vec<(usize, ImportProblem)>,
+    pub findings: Vec<(usize, ImportFinding)>,
 }
 
 /// A problem of an imported object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ImportProblem {
+pub enum ImportFinding {
     /// The object is not stored, for this reason of the server.
-    Refused(String),
+    Rejected(String),
     /// The object is stored without these fields, which its schema does not have.
     Pruned(Vec<String>),
     /// The object is stored unchanged, although the server would reject its creation for this reason.
@@ -68,7 +68,7 @@ impl ApiServer {
     }
 
     /// Imports an established definition unchanged; creates any other definition.
-    fn import_definition(&mut self, definition: Value, now: Time) -> Outcome<Option<ImportProblem>> {
+    fn import_definition(&mut self, definition: Value, now: Time) -> Outcome<Option<ImportFinding>> {
         let conditions = definition["status"]["conditions"].as_array().map_or(&[][..], Vec::as_slice);
         let established = condition::find(conditions, "Established").is_some_and(|is| is["status"] == "True");
         let name = metadata::text(&definition, "name").to_owned();
@@ -80,9 +80,9 @@ impl ApiServer {
         Ok(self.create_imported(&Write::create(&CUSTOM_RESOURCE_DEFINITIONS, definition), now))
     }
 
-    fn create_imported(&mut self, write: &Write, now: Time) -> Option<ImportProblem> {
+    fn create_imported(&mut self, write: &Write, now: Time) -> Option<ImportFinding> {
         let answer = self.handle(&Request::from_write(write, &Identity::admin()), now).into_object();
-        answer.err().map(|refusal| ImportProblem::Refused(refusal.message))
+        answer.err().map(|rejection| ImportFinding::Rejected(rejection.message))
     }
 
     /// Creates the missing namespaces of the objects.
@@ -103,7 +103,7 @@ impl ApiServer {
         }
     }
 
-    fn import_object(&mut self, object: Value, now: Time) -> Outcome<Option<ImportProblem>> {
+    fn import_object(&mut self, object: Value, now: Time) -> Outcome<Option<ImportFinding>> {
         let (kind, key, object, verdict) = self.adopt(object, now)?;
         self.store.restore(kind.table, &key, &object);
         Ok(verdict)
@@ -121,7 +121,7 @@ impl ApiServer {
             self.store.put(kind.table, &key, kind.epoch(), object, FieldOwners { entries, known: None });
             self.follow(&Change { kind: &kind, key: &key, old: old.as_deref(), now });
         });
-        replayed.map_err(|refused| refused.message.clone())
+        replayed.map_err(|rejection| rejection.message.clone())
     }
 
     /// Repeats a deletion from another server.
@@ -138,14 +138,14 @@ impl ApiServer {
         &mut self,
         mut object: Value,
         now: Time,
-    ) -> Outcome<(Arc<Kind>, Key, Value, Option<ImportProblem>)> {
-        let kind = self.kind_of(&object).ok_or_else(Refused::unknown_resource)?;
+    ) -> Outcome<(Arc<Kind>, Key, Value, Option<ImportFinding>)> {
+        let kind = self.kind_of(&object).ok_or_else(BoxedRejection::unknown_resource)?;
         let profile = self.profile;
         if !object["metadata"].is_object() {
-            return Err(Refused::bad_request("metadata: expected an object"));
+            return Err(BoxedRejection::bad_request("metadata: expected an object"));
         }
         let pruned = decode::normalise(&kind, &mut object, profile.minor)
-            .map_err(|why| Refused::bad_request(decode::unhandled_prefix(&kind) + &why))?;
+            .map_err(|why| BoxedRejection::bad_request(decode::unhandled_prefix(&kind) + &why))?;
         self.complete(&kind, &mut object, now);
         strategy::complete_imported(&kind, &mut object);
         let validated = validate_new(
@@ -159,8 +159,8 @@ impl ApiServer {
         let key = kind.key(metadata::text(&object, "namespace"), metadata::text(&object, "name"));
         etcd::check(&kind, &key, &object, &FieldOwners::default())?;
         let verdict = match validated {
-            Err(refused) => Some(ImportProblem::Invalid(refused.message.clone())),
-            Ok(()) if !pruned.is_empty() => Some(ImportProblem::Pruned(pruned)),
+            Err(rejection) => Some(ImportFinding::Invalid(rejection.message.clone())),
+            Ok(()) if !pruned.is_empty() => Some(ImportFinding::Pruned(pruned)),
             Ok(()) => None,
         };
         Ok((kind, key, object, verdict))
@@ -196,12 +196,13 @@ impl ApiServer {
 }
 
 impl Imported {
-    fn add(&mut self, number: usize, outcome: Outcome<Option<ImportProblem>>) {
-        let verdict = outcome.unwrap_or_else(|refused| Some(ImportProblem::Refused(refused.message.clone())));
-        if !matches!(verdict, Some(ImportProblem::Refused(_))) {
+    fn add(&mut self, number: usize, outcome: Outcome<Option<ImportFinding>>) {
+        let verdict =
+            outcome.unwrap_or_else(|rejection| Some(ImportFinding::Rejected(rejection.message.clone())));
+        if !matches!(verdict, Some(ImportFinding::Rejected(_))) {
             self.stored += 1;
         }
-        self.problems.extend(verdict.map(|verdict| (number, verdict)));
+        self.findings.extend(verdict.map(|verdict| (number, verdict)));
     }
 }
 

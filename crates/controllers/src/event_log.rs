@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use windtunnel_core::clock::Time;
-use windtunnel_core::{Answer, Key, Object, Refusal, Resource, View, Write};
+use windtunnel_core::{Answer, Key, Object, Rejection, Resource, View, Write};
 
 use crate::ControllerVersion;
 use crate::recorder::{Notice, Recorder, Subject};
@@ -106,8 +106,8 @@ impl EventLog {
 }
 
 /// Whether a request was rejected because its namespace is being deleted. Controllers report no Event about that.
-pub(crate) fn is_of_terminating_namespace(refusal: &Refusal) -> bool {
-    let causes = refusal.details["causes"].as_array().into_iter().flatten();
+pub(crate) fn is_of_terminating_namespace(rejection: &Rejection) -> bool {
+    let causes = rejection.details["causes"].as_array().into_iter().flatten();
     causes.into_iter().any(|cause| cause["reason"] == "NamespaceTerminating")
 }
 
@@ -133,12 +133,12 @@ fn pod_notice(answer: &Answer) -> Option<Notice> {
         ("create", Ok(pod)) => {
             Some(Notice::normal("SuccessfulCreate", format!("Created pod: {}", pod.name())))
         }
-        ("create", Err(refusal)) if !is_of_terminating_namespace(refusal) => {
-            Some(Notice::warning("FailedCreate", format!("Error creating: {}", refusal.message)))
+        ("create", Err(rejection)) if !is_of_terminating_namespace(rejection) => {
+            Some(Notice::warning("FailedCreate", format!("Error creating: {}", rejection.message)))
         }
         ("delete", Ok(_)) => Some(Notice::normal("SuccessfulDelete", format!("Deleted pod: {}", write.name))),
-        ("delete", Err(refusal)) if refusal.code != 404 => {
-            Some(Notice::warning("FailedDelete", format!("Error deleting: {}", refusal.message)))
+        ("delete", Err(rejection)) if rejection.code != 404 => {
+            Some(Notice::warning("FailedDelete", format!("Error deleting: {}", rejection.message)))
         }
         _ => None,
     }

@@ -82,9 +82,9 @@ impl WorkQueue {
                     }
                     self.add(subject);
                 }
-                Err(refusal) => {
+                Err(rejection) => {
                     // A creation is answered with 404 if its namespace or its kind does not exist.
-                    let raced = match refusal.code {
+                    let raced = match rejection.code {
                         409 => true,
                         404 => answer.write.verb() != "create",
                         _ => false,
@@ -192,7 +192,7 @@ pub trait Reconcile {
 mod tests {
     use serde_json::{Value, json};
     use windtunnel_core::resources::PODS;
-    use windtunnel_core::{Change, ChangeKind, Refusal};
+    use windtunnel_core::{Change, ChangeKind, Rejection};
 
     use super::*;
 
@@ -217,9 +217,9 @@ mod tests {
         assert_eq!(queue.take_due(now + CONFLICT_PAUSE), std::slice::from_ref(&pod));
 
         queue.send(&pod, write.clone(), &mut writes);
-        let refusal =
-            Refusal { code: 503, reason: String::new(), message: String::new(), details: Value::Null };
-        assert_eq!(queue.process_answers(&[Answer { write, outcome: Err(refusal) }], now).len(), 1);
+        let rejection =
+            Rejection { code: 503, reason: String::new(), message: String::new(), details: Value::Null };
+        assert_eq!(queue.process_answers(&[Answer { write, outcome: Err(rejection) }], now).len(), 1);
         assert!(queue.take_due(now).is_empty());
         assert_eq!(queue.next(), Some(now + REFUSAL_PAUSE));
     }
@@ -281,9 +281,9 @@ mod tests {
         let pause = |write: Write, code| {
             let (mut queue, mut writes) = (WorkQueue::default(), Vec::new());
             queue.send(&PODS.key("ns", "a"), write.clone(), &mut writes);
-            let refusal =
-                Refusal { code, reason: String::new(), message: String::new(), details: Value::Null };
-            queue.process_answers(&[Answer { write, outcome: Err(refusal) }], now);
+            let rejection =
+                Rejection { code, reason: String::new(), message: String::new(), details: Value::Null };
+            queue.process_answers(&[Answer { write, outcome: Err(rejection) }], now);
             queue.next()
         };
         let create = || Write::create(&PODS, json!({ "metadata": { "namespace": "ns", "name": "a" } }));

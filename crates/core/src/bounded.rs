@@ -55,7 +55,7 @@ pub enum Exceeded {
 
 /// The reason why a text cannot be parsed.
 #[derive(Debug)]
-pub enum Failure {
+pub enum TextError {
     /// It is too large.
     Exceeded(Exceeded),
     /// It is no JSON.
@@ -68,14 +68,14 @@ pub enum Failure {
 ///
 /// # Errors
 /// A syntax error, or the memory that the text and its values need.
-pub fn json(text: &str, left: &Limits) -> Result<Value, Failure> {
+pub fn json(text: &str, left: &Limits) -> Result<Value, TextError> {
     start(left, text)?;
     let parsed = serde_json::from_str(text);
     let (is_exceeded, _) = end();
     match parsed {
         Ok(Metered(value)) => Ok(value),
-        Err(_) if is_exceeded => Err(Failure::Exceeded(Exceeded::Bytes)),
-        Err(error) => Err(Failure::Json(error)),
+        Err(_) if is_exceeded => Err(TextError::Exceeded(Exceeded::Bytes)),
+        Err(error) => Err(TextError::Json(error)),
     }
 }
 
@@ -83,25 +83,25 @@ pub fn json(text: &str, left: &Limits) -> Result<Value, Failure> {
 ///
 /// # Errors
 /// A syntax error, or an exceeded limit.
-pub fn yaml(text: &str, left: &mut Limits) -> Result<Vec<Value>, Failure> {
+pub fn yaml(text: &str, left: &mut Limits) -> Result<Vec<Value>, TextError> {
     // The library does not report empty documents, comments and blank lines, which need time too.
     let lines = text.bytes().filter(|byte| *byte == b'\n').count();
     let documents = text.matches("\n---").count();
     if lines / LINES_PER_VALUE > left.values {
-        return Err(Failure::Exceeded(Exceeded::Values));
+        return Err(TextError::Exceeded(Exceeded::Values));
     }
     if documents > left.documents {
-        return Err(Failure::Exceeded(Exceeded::Documents));
+        return Err(TextError::Exceeded(Exceeded::Documents));
     }
     start(left, text)?;
     let parsed = yaml::from_str_multi_within::<Metered>(text, left.values, left.documents);
     let (is_exceeded, values) = end();
     left.values = left.values.saturating_sub(values.max(lines / LINES_PER_VALUE));
     let found = parsed.map_err(|error| match error {
-        _ if is_exceeded => Failure::Exceeded(Exceeded::Bytes),
-        yaml::Rejected::Values => Failure::Exceeded(Exceeded::Values),
-        yaml::Rejected::Documents => Failure::Exceeded(Exceeded::Documents),
-        yaml::Rejected::Other(error) => Failure::Yaml(error),
+        _ if is_exceeded => TextError::Exceeded(Exceeded::Bytes),
+        yaml::BoundedYamlError::Values => TextError::Exceeded(Exceeded::Values),
+        yaml::BoundedYamlError::Documents => TextError::Exceeded(Exceeded::Documents),
+        yaml::BoundedYamlError::Other(error) => TextError::Yaml(error),
     })?;
     left.documents = left.documents.saturating_sub(found.len().max(documents + 1));
     Ok(found.into_iter().map(|Metered(value)| value).collect())
@@ -161,8 +161,8 @@ thread_local! {
 }
 
 /// Starts to measure the memory of the values that this thread parses.
-fn start(left: &Limits, text: &str) -> Result<(), Failure> {
-    let bytes = left.bytes.checked_sub(text.len()).ok_or(Failure::Exceeded(Exceeded::Bytes))?;
+fn start(left: &Limits, text: &str) -> Result<(), TextError> {
+    let bytes = left.bytes.checked_sub(text.len()).ok_or(TextError::Exceeded(Exceeded::Bytes))?;
     LEFT.set(bytes);
     VALUES.set(0);
     EXCEEDED.set(false);
@@ -287,7 +287,7 @@ mod tests {
         let found = yaml(text, &mut Limits::default());
         match (expected, found) {
             (Ok(expected), Ok(found)) => assert_eq!(found, expected),
-            (Err(expected), Err(Failure::Yaml(found))) => assert_eq!(found, expected),
+            (Err(expected), Err(TextError::Yaml(found))) => assert_eq!(found, expected),
             (expected, found) => panic!("{expected:?}\n{found:?}"),
         }
         let text = text.replace(" .inf,", "");
@@ -297,7 +297,7 @@ mod tests {
         let expected: Value = serde_json::from_str(text).unwrap();
         assert_eq!(json(text, &left).unwrap(), expected);
         let error = |text: &str| match json(text, &Limits::default()) {
-            Err(Failure::Json(error)) => error.to_string(),
+            Err(TextError::Json(error)) => error.to_string(),
             other => panic!("{other:?}"),
         };
         assert_eq!(error("{\"a\": }"), serde_json::from_str::<Value>("{\"a\": }").unwrap_err().to_string());
@@ -311,7 +311,7 @@ mod tests {
     fn check(text: &str, mut left: Limits, expected: Option<Exceeded>) {
         match (yaml(text, &mut left), expected) {
             (Ok(_), None) => {}
-            (Err(Failure::Exceeded(found)), Some(expected)) => assert_eq!(found, expected),
+            (Err(TextError::Exceeded(found)), Some(expected)) => assert_eq!(found, expected),
             (found, _) => panic!("{found:?}"),
         }
     }
@@ -333,7 +333,7 @@ mod tests {
         let list = |bytes| json("[1, 1, 1, 1, 1]", &limits(0, 0, bytes));
         let needed = 15 + of_item(0) + of_item(4);
         assert!(list(needed).is_ok());
-        assert!(matches!(list(needed - 1), Err(Failure::Exceeded(Exceeded::Bytes))));
+        assert!(matches!(list(needed - 1), Err(TextError::Exceeded(Exceeded::Bytes))));
     }
 
     #[test]

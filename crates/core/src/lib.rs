@@ -36,4 +36,4 @@ pub use objects::{
     ByKey, Change, ChangeKind, Key, Object, Resource, View, condition, member, patch, pod, resources,
     selector, text_of,
 };
-pub use requests::{Answer, DeleteOptions, Identity, Operation, Propagation, Refusal, Write};
+pub use requests::{Answer, DeleteOptions, Identity, Operation, Propagation, Rejection, Write};

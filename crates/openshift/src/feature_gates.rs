@@ -9,7 +9,7 @@ use crate::release::Release;
 
 /// A feature gate of openshift/api (`features/features.go`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Gate {
+pub(crate) struct FeatureGate {
     name: &'static str,
     /// The first minor that has it.
     from: MajorMinor,
@@ -22,13 +22,13 @@ const DEV_PREVIEW: &str = "DevPreviewNoUpgrade";
 const CUSTOM: &str = "CustomNoUpgrade";
 
 /// Administrators accept update risks by name (`spec.desiredUpdate.acceptRisks`).
-pub(crate) const ACCEPT_RISKS: Gate =
-    Gate { name: "ClusterUpdateAcceptRisks", from: (4, 22), sets: &[TECH_PREVIEW, DEV_PREVIEW] };
+pub(crate) const ACCEPT_RISKS: FeatureGate =
+    FeatureGate { name: "ClusterUpdateAcceptRisks", from: (4, 22), sets: &[TECH_PREVIEW, DEV_PREVIEW] };
 /// An update is checked without being started (`spec.desiredUpdate.mode`).
-pub(crate) const PREFLIGHT: Gate =
-    Gate { name: "ClusterUpdatePreflight", from: (4, 22), sets: &[DEV_PREVIEW] };
+pub(crate) const PREFLIGHT: FeatureGate =
+    FeatureGate { name: "ClusterUpdatePreflight", from: (4, 22), sets: &[DEV_PREVIEW] };
 
-impl Gate {
+impl FeatureGate {
     /// Returns whether the gate is enabled for a component of this release.
     ///
     /// FeatureGate `cluster` decides: the entry of the release in its status, or else its feature set. A custom
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[expect(clippy::needless_pass_by_value, reason = "callers write the values in place")]
-    fn is_enabled(gate: Gate, version: &str, spec: Value, status: Value) -> bool {
+    fn is_enabled(gate: FeatureGate, version: &str, spec: Value, status: Value) -> bool {
         let mut view = View::default();
         let object = json!({ "metadata": { "name": "cluster" }, "spec": spec, "status": status });
         let (key, object) = (FEATURE_GATES.key_of(&object), Object::new(object));

@@ -13,15 +13,15 @@
 //! `trap/`.
 
 pub mod check;
-mod judge;
-mod lab;
+mod diff;
 pub mod output;
 pub mod release;
 mod report;
 mod schema;
+mod servers;
 pub mod trap;
-mod walk;
+mod trial;
 mod witness;
 
-pub use judge::Exchange;
 pub use report::{Direction, Report};
+pub use trial::Exchange;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::check::{Check, Findings, Problem};
+use crate::check::{Check, Findings, RejectedDefinition};
 use crate::trap::{Harm, Proof, Trap};
 
 /// The direction of a check.
@@ -42,7 +42,7 @@ pub struct Report {
     /// The traps, the most harmful first; unproved ones last.
     pub traps: Vec<Trap>,
     /// Definitions that no server accepts.
-    pub problems: Vec<Problem>,
+    pub rejected_definitions: Vec<RejectedDefinition>,
     /// The number of traps that the baseline has.
     pub known: usize,
 }
@@ -59,12 +59,12 @@ impl Report {
             columns: Vec::new(),
             compared: both.count(),
             traps: Vec::new(),
-            problems: Vec::new(),
+            rejected_definitions: Vec::new(),
             known: 0,
         };
         for found in findings {
             report.traps.extend(found.traps);
-            report.problems.extend(found.problems);
+            report.rejected_definitions.extend(found.rejected_definitions);
         }
         // Traps that objects of the cluster meet come first.
         report.traps.sort_by_cached_key(|trap| {

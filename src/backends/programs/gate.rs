@@ -12,12 +12,12 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use tokio::sync::watch;
-use windtunnel_apiserver::https::{Pass, Turnstile};
+use windtunnel_apiserver::https::{Gate, Pass};
 use windtunnel_apiserver::service::ReplyStream;
 
 /// The gate. Clones are the same gate.
 #[derive(Debug, Clone)]
-pub(super) struct Gate {
+pub(super) struct ProgramGate {
     state: Arc<Mutex<State>>,
     changed: Arc<Condvar>,
     /// The number of the current opening; 0 while the gate is closed.
@@ -64,7 +64,7 @@ pub(super) struct Traffic {
     pub(super) activities: u64,
 }
 
-impl Gate {
+impl ProgramGate {
     /// A closed gate.
     pub(super) fn new() -> Self {
         Self { state: Arc::default(), changed: Arc::default(), opening: watch::Sender::new(0) }
@@ -133,7 +133,7 @@ fn traffic(state: &State) -> Traffic {
     }
 }
 
-impl Turnstile for Gate {
+impl Gate for ProgramGate {
     fn enter(&self) -> Pin<Box<dyn Future<Output = Pass> + Send>> {
         let gate = self.clone();
         Box::pin(async move {
@@ -163,12 +163,12 @@ impl Turnstile for Gate {
 
 /// A request in front of the gate. It may be given up there.
 struct Waiting {
-    gate: Gate,
+    gate: ProgramGate,
     waits: bool,
 }
 
 impl Waiting {
-    fn new(gate: &Gate) -> Self {
+    fn new(gate: &ProgramGate) -> Self {
         gate.change(|state| state.waiting += 1);
         Self { gate: gate.clone(), waits: true }
     }
@@ -197,7 +197,7 @@ impl Drop for Waiting {
 }
 
 /// A request that is being served.
-struct Served(Gate);
+struct Served(ProgramGate);
 
 impl Drop for Served {
     fn drop(&mut self) {
@@ -220,7 +220,7 @@ fn next(mut opening: watch::Receiver<u64>) -> Opened {
 
 /// The body of a watch, which sends nothing while the gate is closed.
 struct Stream {
-    gate: Gate,
+    gate: ProgramGate,
     number: u64,
     body: ReplyStream,
     opened: Opened,

@@ -18,7 +18,7 @@ use windtunnel_core::rng::Streams;
 
 use super::asleep::Threads;
 use super::folder::{Access, Folder, below};
-use super::gate::Gate;
+use super::gate::ProgramGate;
 use super::namespace::Namespaces;
 use super::probes::{self, ExecContext};
 use super::process::Process;
@@ -35,7 +35,7 @@ const STANDSTILL: Duration = Duration::from_secs(4);
 #[derive(Debug)]
 pub(super) struct ProgramHost {
     pub(super) server: Shared,
-    pub(super) gate: Gate,
+    pub(super) gate: ProgramGate,
     running: Mutex<BTreeMap<String, Running>>,
     /// The short names of users in records. The first program of a user names it: version pods have the account of the
     /// operator, and write nothing.
@@ -95,14 +95,14 @@ impl ProgramHost {
     ) -> Result<Self, BackendError> {
         let failed = |error: &dyn std::fmt::Display| BackendError::Failed(error.to_string());
         let server = server.with_clock(clock);
-        let gate = Gate::new();
+        let gate = ProgramGate::new();
         let threads = Arc::<Threads>::default();
         let started = Arc::clone(&threads);
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         runtime.worker_threads(2).enable_all().on_thread_start(move || started.add_current());
         let runtime = runtime.build().map_err(|error| failed(&error))?;
-        let turnstile = Some(Arc::new(gate.clone()) as _);
-        let settings = Settings { authority: Some(authority), turnstile, ..Settings::default() };
+        let https_gate = Some(Arc::new(gate.clone()) as _);
+        let settings = Settings { authority: Some(authority), gate: https_gate, ..Settings::default() };
         let served = server.clone();
         // A thread of its own, because the caller may be on another runtime.
         let serving = std::thread::scope(|scope| {

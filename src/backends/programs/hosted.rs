@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use windtunnel_apiserver::https::Authority;
 use windtunnel_core::clock::{ManualClock, Time};
 use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
-use windtunnel_core::{Change, Identity, Object, Refusal, View, Write};
+use windtunnel_core::{Change, Identity, Object, Rejection, View, Write};
 
 use super::host::{ProgramHost, authority_key};
 use super::pace::ProgramPace;
@@ -83,7 +83,7 @@ impl Hosted {
 }
 
 impl ClusterConnection for Hosted {
-    fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Refusal> {
+    fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Rejection> {
         self.cluster.write(by, who, write, now)
     }
 

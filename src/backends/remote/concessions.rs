@@ -85,11 +85,11 @@ mod tests {
     #[test]
     fn removes_only_privileges_and_keeps_other_rejections() {
         let (code, body) = refused(422);
-        let refusal = Reply { code, body };
-        let conceded = replacement_request(&create(&job(true)), &refusal).unwrap();
+        let rejection = Reply { code, body };
+        let conceded = replacement_request(&create(&job(true)), &rejection).unwrap();
         assert_eq!(serde_json::from_slice::<Value>(conceded.body()).unwrap(), job(false));
         assert!(
-            replacement_request(&create(&job(false)), &refusal).is_none(),
+            replacement_request(&create(&job(false)), &rejection).is_none(),
             "the request has no privileges"
         );
         let (code, body) = refused(403);
@@ -103,10 +103,10 @@ mod tests {
             "Eviction in version \"v1\" cannot be handled as a Eviction: {UNKNOWN_EVICTION} in scheme \
              \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""
         );
-        let refusal = json!({ "kind": "Status", "code": 400, "message": message });
+        let rejection = json!({ "kind": "Status", "code": 400, "message": message });
         let wire = scripted::wire(
             None,
-            vec![(400, refusal.clone()), (201, json!({ "kind": "Status", "code": 201 }))],
+            vec![(400, rejection.clone()), (201, json!({ "kind": "Status", "code": 201 }))],
         );
         let eviction = |version: &str| {
             let eviction = json!({ "apiVersion": version, "kind": "Eviction", "metadata": { "name": "p" } });
@@ -114,10 +114,11 @@ mod tests {
             request(Method::POST, path, Some(("application/json", &eviction)), None).unwrap()
         };
         let conceded =
-            replacement_request(&eviction("policy/v1"), &Reply { code: 400, body: refusal.clone() }).unwrap();
+            replacement_request(&eviction("policy/v1"), &Reply { code: 400, body: rejection.clone() })
+                .unwrap();
         assert_eq!(conceded.body(), eviction("policy/v1beta1").body());
         assert!(
-            replacement_request(&eviction("policy/v1beta1"), &Reply { code: 400, body: refusal }).is_none()
+            replacement_request(&eviction("policy/v1beta1"), &Reply { code: 400, body: rejection }).is_none()
         );
         assert_eq!(wire.call(eviction("policy/v1")).code, 201);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use serde_json::{Value, json};
 use windtunnel_core::resources::{self, CUSTOM_RESOURCE_DEFINITIONS};
-use windtunnel_core::{Object, Refusal, Resource};
+use windtunnel_core::{Object, Rejection, Resource};
 
 use super::link::Link;
 use super::watching::follow::follow;
@@ -20,7 +20,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(25);
 ///
 /// # Errors
 /// Discovery or a list fails.
-pub(super) async fn follow_all(link: &Arc<Link>) -> Result<(), Refusal> {
+pub(super) async fn follow_all(link: &Arc<Link>) -> Result<(), Rejection> {
     let mut kinds: Vec<Resource> = Vec::new();
     let versions: BTreeSet<String> = resources::ALL.iter().map(Resource::api_version).collect();
     for version in versions {
@@ -28,8 +28,8 @@ pub(super) async fn follow_all(link: &Arc<Link>) -> Result<(), Refusal> {
         let answer = link.wire.read(&format!("/{root}/{version}")).await.checked();
         let served = match answer {
             Ok(served) => served,
-            Err(refusal) if refusal.code == 404 => continue,
-            Err(refusal) => return Err(refusal),
+            Err(rejection) if rejection.code == 404 => continue,
+            Err(rejection) => return Err(rejection),
         };
         let can_be_watched = |resource: &&Resource| {
             let found = served["resources"].as_array().into_iter().flatten();
@@ -42,7 +42,7 @@ pub(super) async fn follow_all(link: &Arc<Link>) -> Result<(), Refusal> {
         kinds.extend(of_version.filter(can_be_watched).cloned());
     }
     let followed = join_all(kinds.iter().map(|resource| follow(link, resource))).await;
-    followed.into_iter().collect::<Result<Vec<()>, Refusal>>()?;
+    followed.into_iter().collect::<Result<Vec<()>, Rejection>>()?;
     let definitions = link.wire.read(&CUSTOM_RESOURCE_DEFINITIONS.path("", "")).await.checked()?;
     for definition in definitions["items"].as_array().into_iter().flatten() {
         if let Some(resource) = defined(definition) {
@@ -57,7 +57,7 @@ pub(super) async fn follow_all(link: &Arc<Link>) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// It is not served in time.
-pub(super) async fn establish(link: &Arc<Link>, definition: &Object) -> Result<(), Refusal> {
+pub(super) async fn establish(link: &Arc<Link>, definition: &Object) -> Result<(), Rejection> {
     let Some(resource) = defined(definition) else { return Ok(()) };
     if link.follows(&resource) {
         return Ok(());
@@ -68,7 +68,7 @@ pub(super) async fn establish(link: &Arc<Link>, definition: &Object) -> Result<(
             let now = link.wire.read(&own).await.checked()?;
             if is_established(&now) {
                 match follow(link, &resource).await {
-                    Err(refusal) if refusal.code == 404 || refusal.code == 503 => {}
+                    Err(rejection) if rejection.code == 404 || rejection.code == 503 => {}
                     outcome => return outcome,
                 }
             }
@@ -78,7 +78,7 @@ pub(super) async fn establish(link: &Arc<Link>, definition: &Object) -> Result<(
     tokio::time::timeout(ESTABLISHED_WITHIN, wait).await.unwrap_or_else(|_| {
         let seconds = ESTABLISHED_WITHIN.as_secs();
         let message = format!("{} is not served {seconds} s after its definition", definition.name());
-        Err(Refusal { code: 504, reason: "Timeout".to_owned(), message, details: Value::Null })
+        Err(Rejection { code: 504, reason: "Timeout".to_owned(), message, details: Value::Null })
     })
 }
 

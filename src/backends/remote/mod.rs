@@ -44,7 +44,7 @@ use tokio::sync::watch;
 use windtunnel_core::clock::{Clock, Time};
 use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, NODES, SERVICE_ACCOUNTS};
-use windtunnel_core::{Change, Identity, Object, Operation, Refusal, Resource, View, Write};
+use windtunnel_core::{Change, Identity, Object, Operation, Rejection, Resource, View, Write};
 
 pub(crate) use self::link::Link;
 use self::link::{Observation, Wrote};
@@ -109,7 +109,7 @@ impl Remote {
         link: Arc<Link>,
         inbox: mpsc::Receiver<Observation>,
         terms: Terms,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, Rejection> {
         let Terms { clock, speed, capabilities, own_server, end } = terms;
         link.set_time(clock.now());
         let followed = Arc::clone(&link);
@@ -194,7 +194,7 @@ impl Remote {
                 self.link.note(&write.resource, &object);
                 self.known.observe(&write.resource, object);
             }
-            Err(refusal) if refusal.code == 404 => self.await_deletion(write),
+            Err(rejection) if rejection.code == 404 => self.await_deletion(write),
             Err(_) => {}
         }
         let last = self.known.get(&write.key()).cloned().or(before);
@@ -264,7 +264,7 @@ impl Remote {
     }
 
     /// Waits until the kind of a definition is served, and follows it.
-    fn define(&mut self, definition: &Object) -> Result<(), Refusal> {
+    fn define(&mut self, definition: &Object) -> Result<(), Rejection> {
         let (link, definition) = (Arc::clone(&self.link), definition.clone());
         let outcome = self.link.wire.wait(async move { definitions::establish(&link, &definition).await });
         self.catch_up();
@@ -273,10 +273,10 @@ impl Remote {
 }
 
 impl ClusterConnection for Remote {
-    fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Refusal> {
+    fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Rejection> {
         if self.link.is_closed() {
             let message = "the run is over".to_owned();
-            return Err(Refusal {
+            return Err(Rejection {
                 code: 503,
                 reason: "ServiceUnavailable".to_owned(),
                 message,
@@ -286,7 +286,7 @@ impl ClusterConnection for Remote {
         self.link.set_time(now);
         let write = self.stamped(write);
         let bad =
-            |message| Refusal { code: 400, reason: "BadRequest".to_owned(), message, details: Value::Null };
+            |message| Rejection { code: 400, reason: "BadRequest".to_owned(), message, details: Value::Null };
         let request = paths::request(by, who, &write).map_err(bad)?;
         let answer = self.link.wire.call(request).checked();
         self.catch_up();

@@ -5,7 +5,7 @@ use http::header::RETRY_AFTER;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use serde_json::{Value, json};
-use windtunnel_core::Refusal;
+use windtunnel_core::Rejection;
 
 /// An answer that was read completely.
 #[derive(Debug, Clone)]
@@ -17,8 +17,8 @@ pub(crate) struct Reply {
 
 impl Reply {
     /// Returns the body, or the server's rejection.
-    pub(crate) fn checked(self) -> Result<Value, Refusal> {
-        if self.code < 400 { Ok(self.body) } else { Err(refusal(self.code, &self.body)) }
+    pub(crate) fn checked(self) -> Result<Value, Rejection> {
+        if self.code < 400 { Ok(self.body) } else { Err(rejection(self.code, &self.body)) }
     }
 }
 
@@ -35,13 +35,13 @@ pub(super) async fn read(response: Response<Body>) -> Result<Reply, String> {
 }
 
 /// Converts a `metav1.Status` to a rejection.
-fn refusal(code: u16, status: &Value) -> Refusal {
+fn rejection(code: u16, status: &Value) -> Rejection {
     let text = |field: &str| status[field].as_str().unwrap_or_default().to_owned();
     let message = match text("message") {
         message if message.is_empty() => format!("the server answered {code}"),
         message => message,
     };
-    Refusal { code, reason: text("reason"), message, details: status["details"].clone() }
+    Rejection { code, reason: text("reason"), message, details: status["details"].clone() }
 }
 
 /// Returns the message about a server without an answer.

@@ -130,7 +130,7 @@ mod tests {
         scripted::wire(Some(""), answers)
     }
 
-    fn refusal(code: u16) -> (u16, Value) {
+    fn rejection(code: u16) -> (u16, Value) {
         (code, json!({ "kind": "Status", "code": code }))
     }
 
@@ -140,11 +140,17 @@ mod tests {
     fn recognizes_a_create_that_succeeded_before_the_connection_broke() {
         let sent = json!({ "metadata": { "name": "a", "labels": { "run": "1" } } });
         let live = |run: &str| json!({ "metadata": { "name": "a", "uid": "u", "labels": { "run": run } }, "status": {} });
-        let own =
-            breaks_then_answers(vec![refusal(409), (200, live("1"))]).change(Method::POST, NAMESPACES, &sent);
+        let own = breaks_then_answers(vec![rejection(409), (200, live("1"))]).change(
+            Method::POST,
+            NAMESPACES,
+            &sent,
+        );
         assert_eq!((own.code, &own.body["metadata"]["uid"]), (201, &json!("u")));
-        let other =
-            breaks_then_answers(vec![refusal(409), (200, live("2"))]).change(Method::POST, NAMESPACES, &sent);
+        let other = breaks_then_answers(vec![rejection(409), (200, live("2"))]).change(
+            Method::POST,
+            NAMESPACES,
+            &sent,
+        );
         assert_eq!(other.code, 409);
     }
 
@@ -153,12 +159,12 @@ mod tests {
         let object = |revision: &str, value: &str| json!({ "metadata": { "name": "a", "resourceVersion": revision }, "data": { "x": value } });
         let path = "/api/v1/namespaces/n/configmaps/a";
         let put = |live: Value| {
-            breaks_then_answers(vec![refusal(409), (200, live)])
+            breaks_then_answers(vec![rejection(409), (200, live)])
                 .change(Method::PUT, path, &object("1", "y"))
                 .code
         };
         assert_eq!([put(object("2", "y")), put(object("2", "z"))], [200, 409]);
-        let gone = breaks_then_answers(vec![refusal(404)]).change(Method::DELETE, path, &json!({}));
+        let gone = breaks_then_answers(vec![rejection(404)]).change(Method::DELETE, path, &json!({}));
         assert_eq!((gone.code, &gone.body["status"]), (200, &json!("Success")));
     }
 
@@ -166,7 +172,7 @@ mod tests {
     fn recognizes_a_patch_that_succeeded_before_the_connection_broke() {
         let patch = json!({ "metadata": { "resourceVersion": "1" }, "data": { "x": "y", "old": null } });
         let change = |live: Value| {
-            let wire = breaks_then_answers(vec![refusal(409), (200, live)]);
+            let wire = breaks_then_answers(vec![rejection(409), (200, live)]);
             wire.change(Method::PATCH, "/api/v1/namespaces/n/configmaps/a", &patch).code
         };
         let live = |data: Value| json!({ "metadata": { "name": "a", "resourceVersion": "2" }, "data": data });
@@ -180,7 +186,7 @@ mod tests {
         let begun = "HTTP/1.1 201 Created\r\ncontent-length: 500\r\n\r\n{";
         let sent = json!({ "metadata": { "name": "a" } });
         let live = json!({ "metadata": { "name": "a", "uid": "u" } });
-        let wire = scripted::wire(Some(begun), vec![refusal(409), (200, live)]);
+        let wire = scripted::wire(Some(begun), vec![rejection(409), (200, live)]);
         let reply = wire.change(Method::POST, NAMESPACES, &sent);
         assert_eq!((reply.code, &reply.body["metadata"]["uid"]), (201, &json!("u")));
     }
@@ -203,7 +209,7 @@ mod tests {
         let binding = json!({ "metadata": { "name": "p" }, "target": { "kind": "Node", "name": "n" } });
         let bind = |node: &str| {
             let live = json!({ "spec": { "nodeName": node } });
-            let wire = breaks_then_answers(vec![refusal(409), (200, live)]);
+            let wire = breaks_then_answers(vec![rejection(409), (200, live)]);
             wire.change(Method::POST, "/api/v1/namespaces/a/pods/p/binding", &binding).code
         };
         assert_eq!([bind("n"), bind("m")], [201, 409]);
@@ -211,7 +217,7 @@ mod tests {
 
     #[test]
     fn keeps_the_rejection_of_a_first_attempt() {
-        let wire = breaks_then_answers(vec![(200, json!({})), refusal(409)]);
+        let wire = breaks_then_answers(vec![(200, json!({})), rejection(409)]);
         assert_eq!(wire.get("/version").code, 200);
         assert_eq!(wire.change(Method::POST, NAMESPACES, &json!({ "metadata": { "name": "a" } })).code, 409);
     }

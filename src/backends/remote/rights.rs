@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use http::Method;
 use serde_json::json;
-use windtunnel_core::Refusal;
+use windtunnel_core::Rejection;
 use windtunnel_core::resources::CLUSTER_ROLE_BINDINGS;
 
 use super::marks::stamp::RUN;
@@ -22,7 +22,7 @@ const BINDING: &str = "windtunnel:nodes";
 /// # Errors
 /// The access review or the binding is rejected.
 pub(crate) fn grant_kubelet_permissions(wire: &Arc<Wire>, run: &str) -> Result<(), BackendError> {
-    if has_permissions(wire).map_err(|refusal| failed(&refusal))? {
+    if has_permissions(wire).map_err(|rejection| failed(&rejection))? {
         return Ok(());
     }
     let binding = json!({
@@ -35,11 +35,11 @@ pub(crate) fn grant_kubelet_permissions(wire: &Arc<Wire>, run: &str) -> Result<(
     wire.change(Method::POST, &CLUSTER_ROLE_BINDINGS.path("", ""), &binding)
         .checked()
         .map(drop)
-        .map_err(|refusal| failed(&refusal))
+        .map_err(|rejection| failed(&rejection))
 }
 
 /// Returns whether a kubelet may report the status of its node, which is its first request.
-fn has_permissions(wire: &Arc<Wire>) -> Result<bool, Refusal> {
+fn has_permissions(wire: &Arc<Wire>) -> Result<bool, Rejection> {
     let review = json!({
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SubjectAccessReview",
@@ -55,6 +55,6 @@ fn has_permissions(wire: &Arc<Wire>) -> Result<bool, Refusal> {
     Ok(answer["status"]["allowed"] == true)
 }
 
-fn failed(refusal: &Refusal) -> BackendError {
-    BackendError::Failed(format!("cannot give simulated kubelets their permissions: {}", refusal.message))
+fn failed(rejection: &Rejection) -> BackendError {
+    BackendError::Failed(format!("cannot give simulated kubelets their permissions: {}", rejection.message))
 }

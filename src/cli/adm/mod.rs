@@ -1,6 +1,6 @@
 //! `windtunnel adm upgrade`: `oc adm upgrade` against any cluster, with the output and exit codes of `oc`.
 
-mod status;
+mod status_arguments;
 
 use clap::Parser as _;
 use http::{HeaderValue, Method, Request};
@@ -33,7 +33,7 @@ pub(super) fn adm(command: &AdmCommand) -> Result<Exit, String> {
     if let Some((subcommand, arguments)) = arguments.split_first()
         && subcommand == "status"
     {
-        return match status::details(arguments) {
+        return match status_arguments::details(arguments) {
             Err(output) => Ok(print_client_output(&output)),
             Ok(details) => super::status::print_current(&connection, details),
         };

@@ -13,7 +13,7 @@ use windtunnel_core::clock::{Clock as _, WallClock};
 
 use super::assets::{CONTROLLERS, KUBERNETES};
 use super::flags::{self, Flags};
-use super::{perturbed, until_signal};
+use super::{random_faults, until_signal};
 use crate::cli::args::controllers::Selected;
 use crate::cli::args::kubernetes_minor;
 use crate::cli::serve::controllers::{self, ServerProperties};
@@ -87,7 +87,7 @@ pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
     let controllers = selected_controllers(called)?;
     let has_kubelets = controllers.iter().any(|selected| matches!(selected, Selected::Component(_)));
     let shared = Shared::new(server(&flags, minor, has_kubelets)?, Arc::new(WallClock));
-    let faults = perturbed::begin(called, &shared)?;
+    let faults = random_faults::begin(called, &shared)?;
     let certificate = certificate(&flags)?;
     // Suites give the authority of their users without its key, so certificates of this one authenticate nobody.
     let signer = Arc::new(Authority::generate().map_err(|error| error.to_string())?);

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-use super::{assets, perturbed};
+use super::{assets, random_faults};
 use crate::cli::args::EnvtestArgs;
 use crate::cli::output::Shown as _;
 use crate::cli::{Exit, files, print_errors};
@@ -30,7 +30,7 @@ pub(super) fn run(args: &EnvtestArgs) -> Result<Exit, String> {
         .map_err(|error| format!("cannot create a temporary folder: {error}"))?;
     assets::fill(folder.path(), args)?;
     assets::own(folder.path())?;
-    let perturbation = perturbed::fill(folder.path(), &args.faults)?;
+    let random_faults = random_faults::fill(folder.path(), &args.faults)?;
     let mut command = Command::new(program);
     command.args(arguments).env("KUBEBUILDER_ASSETS", folder.path());
     for (variable, name) in assets::VARIABLES {
@@ -40,8 +40,8 @@ pub(super) fn run(args: &EnvtestArgs) -> Result<Exit, String> {
         Ok(status) => status,
         Err(error) => return Ok(not_started(program, &error)),
     };
-    if let Some(perturbation) = &perturbation {
-        perturbed::report(folder.path(), args, perturbation, !status.success());
+    if let Some(random_faults) = &random_faults {
+        random_faults::report(folder.path(), args, random_faults, !status.success());
     }
     Ok(exit(status))
     // Dropping the folder removes it, and programs that the command left behind end then.

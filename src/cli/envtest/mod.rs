@@ -1,7 +1,7 @@
 //! `windtunnel envtest`: runs a test suite of controller-runtime with the programs that it starts, all of them this
 //! program under other names.
 //!
-//! `apiserver.rs` has the flags of its `kube-apiserver`, `command.rs` the command that runs with it, `perturbed.rs` the
+//! `apiserver.rs` has the flags of its `kube-apiserver`, `command.rs` the command that runs with it, `random_faults.rs` the
 //! report of `--perturb`.
 
 mod apiserver;
@@ -10,7 +10,7 @@ mod command;
 mod etcd;
 mod flags;
 mod kubectl;
-mod perturbed;
+mod random_faults;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,7 +36,7 @@ fn fill(folder: &Path, args: &EnvtestArgs) -> Result<Exit, String> {
         Some(path) => format!("kubectl is {}", path.shown()),
         None => "found no kubectl on the PATH: the one in the folder is a placeholder".to_owned(),
     };
-    perturbed::fill(folder, &args.faults)?;
+    random_faults::fill(folder, &args.faults)?;
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     print_output(&format!("KUBEBUILDER_ASSETS={}\n{notice}\n", folder.shown()));
     Ok(Exit::Passed)

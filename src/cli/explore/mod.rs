@@ -159,7 +159,7 @@ fn settings<'a>(args: &ExploreArgs, releases: &'a Releases) -> Result<Settings<'
         seed: seed_of_shard(args.seed, index, count),
         runs: args.runs(),
         jobs: jobs_or_cores(args.jobs),
-        terms: Terms { within: args.within, broken: None },
+        terms: Terms { within: args.within, mutant: None },
         scenarios: if args.paths.is_empty() { Vec::new() } else { scenarios(args, releases)? },
         releases,
     })

@@ -62,7 +62,7 @@ fn to_text(table: &MutantTable) -> String {
         counted(table.clean_runs, "run"),
         table.alarms(),
     );
-    for (run, cause) in &table.clean_problems {
+    for (run, cause) in &table.clean_findings {
         let _ = writeln!(text, "  run {run}: {cause}");
     }
     text
@@ -79,7 +79,7 @@ fn to_json(table: &MutantTable, seed: u64) -> String {
         json!({ "mutant": mutant, "foundInRun": run, "cause": cause, "hadEffect": had_effect })
     };
     let problems: Vec<Value> =
-        table.clean_problems.iter().map(|(run, cause)| json!({ "run": run, "cause": cause })).collect();
+        table.clean_findings.iter().map(|(run, cause)| json!({ "run": run, "cause": cause })).collect();
     let document = json!({
         "seed": seed,
         "mutants": table.rows.iter().map(row).collect::<Vec<_>>(),
@@ -105,7 +105,7 @@ mod tests {
             row("kubelet: Pod: creation skipped", Some((2, "converges: Node is not Ready".to_owned())), true),
             row("operator: a|b", None, false),
         ];
-        let table = MutantTable { rows, clean_runs: 3, clean_problems: vec![(1, "quiet: x".to_owned())] };
+        let table = MutantTable { rows, clean_runs: 3, clean_findings: vec![(1, "quiet: x".to_owned())] };
         assert_eq!(
             to_text(&table),
             "| mutant | found in run | by |\n|---|---|---|\n\

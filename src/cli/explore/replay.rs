@@ -58,7 +58,7 @@ pub(super) fn replay(args: &ReplayFindingsArgs) -> Result<Exit, String> {
         let causes: Vec<&str> = all.iter().map(Source::cause).collect();
         return Err(format!("no finding has this name; there are:\n{}", causes.join("\n")));
     }
-    let terms = Terms { within: args.within, broken: None };
+    let terms = Terms { within: args.within, mutant: None };
     let outcomes = in_parallel(&wanted, jobs_or_cores(args.jobs), |source| source.replay(&releases, terms));
     for (source, outcome) in wanted.iter().zip(&outcomes) {
         print_output(&line(source, outcome));

@@ -11,7 +11,7 @@ use super::{Exit, GRACE, lock};
 use crate::cli::args::{ExploreArgs, ExploreFormat};
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::{print_notice, print_output};
-use crate::engine::{SeededDefect, seeded_defects};
+use crate::engine::{SeededMutant, seeded_mutants};
 use crate::explore::{Finding, SeededRow, SeededTable, Settings, find_seeded};
 
 /// Explores with these defects; with all without a name.
@@ -24,7 +24,7 @@ pub(super) fn explore(
     names: &[String],
     interrupt: &Interrupt,
 ) -> Result<Exit, String> {
-    let defects = defects(names)?;
+    let mutants = mutants(names)?;
     let budgets = Budgets::of(args, interrupt);
     let stop = |number| budgets.is_over(number);
     let done: Arc<Mutex<Vec<SeededRow>>> = Arc::default();
@@ -33,7 +33,7 @@ pub(super) fn explore(
         let table = SeededTable { rows: lock(&rows).clone(), ..SeededTable::default() };
         print_output(&output(&table, format, seed));
     });
-    let table = find_seeded(settings, &defects, &stop, &|row| {
+    let table = find_seeded(settings, &mutants, &stop, &|row| {
         print_notice(&line(row));
         lock(&done).push(row.clone());
     });
@@ -50,13 +50,13 @@ fn output(table: &SeededTable, format: ExploreFormat, seed: u64) -> String {
     }
 }
 
-fn defects(names: &[String]) -> Result<Vec<&'static SeededDefect>, String> {
+fn mutants(names: &[String]) -> Result<Vec<&'static SeededMutant>, String> {
     if names.is_empty() {
-        return Ok(seeded_defects().collect());
+        return Ok(seeded_mutants().collect());
     }
     let find = |name: &String| {
-        SeededDefect::find(name).ok_or_else(|| {
-            let hint = did_you_mean(name, seeded_defects().map(|defect| defect.name));
+        SeededMutant::find(name).ok_or_else(|| {
+            let hint = did_you_mean(name, seeded_mutants().map(|mutant| mutant.name));
             format!("there is no seeded defect `{name}`{hint}")
         })
     };
@@ -67,9 +67,9 @@ fn defects(names: &[String]) -> Result<Vec<&'static SeededDefect>, String> {
 fn line(row: &SeededRow) -> String {
     let runs = counted(usize::try_from(row.runs).unwrap_or(usize::MAX), "run");
     match &row.found {
-        Some(finding) => format!("{}: found after {runs}: {}", row.defect.name, finding.cause),
-        None if row.had_effect => format!("{}: not found in {runs}", row.defect.name),
-        None => format!("{}: no effect in {runs}", row.defect.name),
+        Some(finding) => format!("{}: found after {runs}: {}", row.mutant.name, finding.cause),
+        None if row.had_effect => format!("{}: not found in {runs}", row.mutant.name),
+        None => format!("{}: no effect in {runs}", row.mutant.name),
     }
 }
 
@@ -117,7 +117,7 @@ fn to_text(table: &SeededTable) -> String {
         "| defect | component | bug | found by | runs | lines | faults |\n|---|---|---|---|---|---|---|\n"
             .to_owned();
     for row in &table.rows {
-        let SeededDefect { name, component, bug, .. } = row.defect;
+        let SeededMutant { name, component, bug, .. } = row.mutant;
         let (by, lines, faults) = match &row.found {
             Some(found) => {
                 (format!("`{}`", found.oracle), lines(found).to_string(), found.case.faults().to_string())
@@ -146,7 +146,7 @@ fn summary(table: &SeededTable) -> String {
             "Medians of those found: {runs} runs, and a shrunk scenario of {lines} lines with {faults} faults."
         );
     }
-    for (run, cause) in &table.clean_problems {
+    for (run, cause) in &table.clean_findings {
         let _ = writeln!(text, "* run {run}: {cause}");
     }
     text
@@ -159,7 +159,7 @@ fn lines(finding: &Finding) -> usize {
 
 fn to_json(table: &SeededTable, seed: u64) -> String {
     let row = |row: &SeededRow| {
-        let SeededDefect { name, component, bug, text, .. } = row.defect;
+        let SeededMutant { name, component, bug, text, .. } = row.mutant;
         let found = row.found.as_ref();
         json!({
             "name": name, "component": component, "bug": bug, "text": text,
@@ -173,7 +173,7 @@ fn to_json(table: &SeededTable, seed: u64) -> String {
         })
     };
     let problems: Vec<Value> =
-        table.clean_problems.iter().map(|(run, cause)| json!({ "run": run, "cause": cause })).collect();
+        table.clean_findings.iter().map(|(run, cause)| json!({ "run": run, "cause": cause })).collect();
     let Figures { false_alarms, runs, lines, faults } = Figures::of(table);
     let document = json!({
         "seed": seed,
@@ -200,10 +200,10 @@ mod tests {
 
     #[test]
     fn the_table_ends_with_a_summary() {
-        let defect = SeededDefect::find("uncordon-forgotten").unwrap();
-        let rows = vec![SeededRow { defect, found: None, runs: 4, had_effect: true }];
-        let clean_problems = vec![(2, "quiet: x".to_owned()), (2, "settled: y".to_owned())];
-        let table = SeededTable { rows, clean_runs: 8, clean_problems };
+        let mutant = SeededMutant::find("uncordon-forgotten").unwrap();
+        let rows = vec![SeededRow { mutant, found: None, runs: 4, had_effect: true }];
+        let clean_findings = vec![(2, "quiet: x".to_owned()), (2, "settled: y".to_owned())];
+        let table = SeededTable { rows, clean_runs: 8, clean_findings };
         assert_eq!(
             to_text(&table),
             "| defect | component | bug | found by | runs | lines | faults |\n|---|---|---|---|---|---|---|\n\

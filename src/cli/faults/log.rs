@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use windtunnel_apiserver::service::Shared;
-use windtunnel_core::requests::faults::Perturbation;
+use windtunnel_core::requests::faults::RandomFaults;
 
 use crate::cli::{files, print_notice};
 
@@ -28,13 +28,13 @@ impl FaultLog {
     /// The file cannot be created.
     pub(in crate::cli) fn begin(
         shared: &Shared,
-        perturbation: Perturbation,
+        random_faults: RandomFaults,
         file: Option<&Path>,
     ) -> Result<Self, String> {
         let file = file.map(files::create_log).transpose()?;
         shared.with(|server| {
             server.keep_incidents(KEPT);
-            server.perturb(perturbation);
+            server.perturb(random_faults);
         });
         Ok(Self { shared: shared.clone(), file })
     }

@@ -20,7 +20,7 @@ use windtunnel_openshift::payload::{METADATA, RELEASE};
 #[cfg(feature = "watch")]
 pub(super) use self::read_files::was_read;
 use crate::cli::output::Shown as _;
-use crate::scenario::Problem;
+use crate::scenario::ScenarioError;
 #[cfg(feature = "gherkin")]
 use crate::steps::FeatureFiles;
 
@@ -38,7 +38,7 @@ pub(super) struct FoundFiles {
     /// Those that could be read.
     pub(super) sources: Vec<Source>,
     /// Why the others could not.
-    pub(super) unreadable: Vec<Problem>,
+    pub(super) unreadable: Vec<ScenarioError>,
 }
 
 /// Reads all files with this extension that the paths name or contain, in order of their names; a file that
@@ -116,15 +116,19 @@ fn read_found(
 ///
 /// # Errors
 /// The problem, at the first byte that is not UTF-8, or at the start.
-fn read_source(path: &Path) -> Result<Source, Problem> {
+fn read_source(path: &Path) -> Result<Source, ScenarioError> {
     let file = path.display().to_string();
-    let at_start =
-        |error: io::Error| Problem { file: file.clone(), line: 1, column: 1, message: error.to_string() };
+    let at_start = |error: io::Error| ScenarioError {
+        file: file.clone(),
+        line: 1,
+        column: 1,
+        message: error.to_string(),
+    };
     #[cfg(feature = "watch")]
     read_files::remember(path);
     let text = decoded(input::read(path).map_err(at_start)?);
     let text =
-        text.map_err(|(line, column, message)| Problem { file: file.clone(), line, column, message })?;
+        text.map_err(|(line, column, message)| ScenarioError { file: file.clone(), line, column, message })?;
     Ok((file, text))
 }
 

@@ -33,7 +33,7 @@ pub(super) fn rollback_check(args: &RollbackCheckArgs) -> Result<Exit, String> {
     let (mut reports, mut problems) = (Vec::new(), Vec::new());
     for (newer, older) in &pairs {
         let mut both = vec![report(args, Direction::Rollback, (newer, older), &objects)];
-        problems.extend(problems_of(&both[0], newer, older));
+        problems.extend(rejected_definitions(&both[0], newer, older));
         if args.both {
             both.push(report(args, Direction::Update, (older, newer), &[]));
         }
@@ -109,7 +109,7 @@ fn report(
     let mut findings: Vec<Findings> =
         in_parallel(&names, jobs_or_cores(args.jobs), |name| check.definition(name));
     if args.only.is_none() {
-        findings.push(Findings { traps: check.built_in_versions(), problems: Vec::new() });
+        findings.push(Findings { traps: check.built_in_versions(), rejected_definitions: Vec::new() });
     }
     Report::of(&check, direction, findings).with_columns(columns)
 }
@@ -134,13 +134,13 @@ fn text(args: &RollbackCheckArgs, reports: &[Report], pairs: &[Pair]) -> String 
 }
 
 /// Errors of definitions that no server accepts, with their places.
-fn problems_of(report: &Report, newer: &Side, older: &Side) -> Vec<String> {
-    let line = |problem: &windtunnel_rollback::check::Problem| {
-        let side = if problem.is_newer { newer } else { older };
-        let name = &problem.definition;
-        format!("{}: no API server accepts {name}: {}", side.place(name), problem.message)
+fn rejected_definitions(report: &Report, newer: &Side, older: &Side) -> Vec<String> {
+    let line = |rejected: &windtunnel_rollback::check::RejectedDefinition| {
+        let side = if rejected.is_newer { newer } else { older };
+        let name = &rejected.definition;
+        format!("{}: no API server accepts {name}: {}", side.place(name), rejected.message)
     };
-    report.problems.iter().map(line).collect()
+    report.rejected_definitions.iter().map(line).collect()
 }
 
 /// The fingerprints in a baseline.

@@ -32,7 +32,7 @@ use crate::plan::{Plan, PlannedStep};
 use crate::record::Record;
 use crate::report::ScenarioResult;
 use crate::report::steps::Written;
-use crate::scenario::{self, Problem, lint};
+use crate::scenario::{self, ScenarioError, lint};
 
 /// The command, and the type of its suite in test results.
 const KIND: (&str, &str) = ("windtunnel run", "scenarios");
@@ -42,7 +42,7 @@ struct Input {
     plans: Vec<Plan>,
     /// Results for invalid files.
     invalid: Vec<ScenarioResult>,
-    warnings: Vec<Problem>,
+    warnings: Vec<ScenarioError>,
 }
 
 impl Input {

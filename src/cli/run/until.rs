@@ -8,7 +8,7 @@ use crate::cli::{Exit, print_output, print_painted};
 use crate::engine::{self, Session};
 use crate::plan::{ClusterPlan, Plan};
 use crate::report::story::Insights;
-use crate::report::{ScenarioResult, status, story, summary};
+use crate::report::{ScenarioResult, status_text, story, summary};
 use crate::scenario;
 
 /// Runs one scenario up to the moment, prints the timeline and the status of the update, and serves the
@@ -56,7 +56,7 @@ pub(in crate::cli) fn run_until(args: &SuiteArgs, plans: &[Plan]) -> Result<Exit
         let shown = if args.verbose { Insights::AtTheEnd } else { Insights::Changed };
         print_painted(&story::render(&record, args.layout.width(), shown));
     }
-    print_output(&status::render_at(&record, session.now(), Details::None).unwrap_or_default());
+    print_output(&status_text::render_at(&record, session.now(), Details::None).unwrap_or_default());
     print_painted(&format!("\n{}", summary::scenario(&result)));
     #[cfg(feature = "serve")]
     if let Some(shared) = shared.filter(|_| args.interactive.serve) {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use windtunnel_apiserver::https::{Serving, Webhooks};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_apiserver::{ApiServer, Builder};
-use windtunnel_apiserver::{ImportProblem, LogRequest, PodRequest, PodResponse, Upstream};
+use windtunnel_apiserver::{ImportFinding, LogRequest, PodRequest, PodResponse, Upstream};
 use windtunnel_core::clock::{Clock, ManualClock, Time, WallClock};
 use windtunnel_core::log::LogLine;
 use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
@@ -123,14 +123,14 @@ impl Files {
             print_notice(&secrets.hide(&format!("not read: {problem}")));
         }
         let mut groups: BTreeMap<(String, &str), Vec<String>> = BTreeMap::new();
-        for (number, verdict) in &imported.problems {
+        for (number, verdict) in &imported.findings {
             let (file, object) = &self.0.objects[*number];
             let (outcome, why) = match verdict {
-                ImportProblem::Refused(why) => ("not stored", why.clone()),
-                ImportProblem::Pruned(fields) => {
+                ImportFinding::Rejected(why) => ("not stored", why.clone()),
+                ImportFinding::Pruned(fields) => {
                     ("stored without fields unknown to its schema", fields.join(", "))
                 }
-                ImportProblem::Invalid(why) => ("stored, but rejected if written today", why.clone()),
+                ImportFinding::Invalid(why) => ("stored, but rejected if written today", why.clone()),
             };
             let kind = format!("{outcome}: {} {}", object.text("/apiVersion"), object.text("/kind"));
             // Most messages start with the name of their object.

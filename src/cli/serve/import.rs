@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use windtunnel_apiserver::{ApiServer, ImportProblem};
+use windtunnel_apiserver::{ApiServer, ImportFinding};
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
 use windtunnel_core::{Identity, Object, Write};
@@ -18,7 +18,7 @@ pub(super) struct AllImported {
     /// Namespaces that were created for imported objects.
     pub(super) namespaces: Vec<String>,
     /// Problems of objects, each with the index of its object.
-    pub(super) problems: Vec<(usize, ImportProblem)>,
+    pub(super) problems: Vec<(usize, ImportFinding)>,
     /// Objects that are stored in another version than in the dump: how many, by kind and both versions.
     converted: BTreeMap<String, usize>,
     /// Objects that are stored although the dump has no definition of their kind: how many, by kind.
@@ -69,8 +69,8 @@ pub(super) fn import(server: &mut ApiServer, objects: &[(String, Object)], now: 
 const ATTEMPTS: usize = 3;
 
 /// Returns whether the server does not know the version or the kind of an object.
-fn is_unknown(problem: &ImportProblem) -> bool {
-    matches!(problem, ImportProblem::Refused(why) if why == "the server could not find the requested resource")
+fn is_unknown(problem: &ImportFinding) -> bool {
+    matches!(problem, ImportFinding::Rejected(why) if why == "the server could not find the requested resource")
 }
 
 /// An object in another attempt.
@@ -113,9 +113,9 @@ impl AllImported {
         self.stored += imported.stored;
         self.namespaces.extend(imported.namespaces);
         let (mut refused, mut again) = (Vec::new(), Vec::new());
-        for (index, problem) in imported.problems {
+        for (index, problem) in imported.findings {
             let Candidate { number, original, .. } = &candidates[index];
-            if matches!(problem, ImportProblem::Refused(_)) {
+            if matches!(problem, ImportFinding::Rejected(_)) {
                 refused.push(index);
             }
             if is_unknown(&problem) && conversions(original).len() > attempt + 1 {

@@ -73,10 +73,10 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
             controllers.clear();
         }
         let shared = started.shared.clone();
-        let log = match args.faults.perturbation() {
-            Some(perturbation) => {
-                print_notice(&format!("faults: {perturbation}"));
-                Some(FaultLog::begin(&shared, perturbation, args.faults.fault_log.as_deref())?)
+        let log = match args.faults.random_faults() {
+            Some(random_faults) => {
+                print_notice(&format!("faults: {random_faults}"));
+                Some(FaultLog::begin(&shared, random_faults, args.faults.fault_log.as_deref())?)
             }
             None => None,
         };

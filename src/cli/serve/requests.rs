@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use windtunnel_apiserver::service::{PathEndpoint, Shared};
 use windtunnel_apiserver::{ApiServer, Method};
-use windtunnel_core::Refusal;
+use windtunnel_core::Rejection;
 
 /// The endpoint of a server.
 struct RequestsEndpoint(Shared);
@@ -21,11 +21,11 @@ impl PathEndpoint for RequestsEndpoint {
         "/windtunnel/requests"
     }
 
-    fn answer(&self, method: Method, _: &[u8]) -> Result<Value, Refusal> {
+    fn answer(&self, method: Method, _: &[u8]) -> Result<Value, Rejection> {
         if method == Method::Get {
             return Ok(json!({ "users": self.0.with(ApiServer::access_report) }));
         }
-        Err(Refusal {
+        Err(Rejection {
             code: 405,
             reason: "MethodNotAllowed".to_owned(),
             message: "the requests of users support GET".to_owned(),

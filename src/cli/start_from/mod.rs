@@ -3,7 +3,7 @@
 //! The simulated components know only the API objects, so they cannot continue an operation of the real ones.
 //! A run therefore starts after the last completed update, and repeats an update in progress.
 
-mod troubles;
+mod failures;
 
 use std::path::Path;
 
@@ -116,7 +116,7 @@ impl StartFrom {
         {
             cluster.platform = platform;
         }
-        let failures = troubles::find_failures(objects, &cluster.release);
+        let failures = failures::find_failures(objects, &cluster.release);
         steps.splice(0..0, failures.steps);
         notices.extend(failures.notices);
         if !cluster.past.nodes.is_empty() {

@@ -11,10 +11,11 @@ use windtunnel_core::resources::{
 use windtunnel_core::{Object, Resource};
 use windtunnel_openshift::oc::CommandOutput;
 use windtunnel_update_status::status::{
-    AlertsResponse, Details, Inputs, MACHINE_CONFIG_OPERATOR, MCO_NAMESPACE, Moment, Refusal, Report, render,
+    AlertsResponse, Details, Inputs, MACHINE_CONFIG_OPERATOR, MCO_NAMESPACE, Moment, Report, StatusError,
+    render,
 };
 
-use super::Failure;
+use super::PrintError;
 use crate::cli::live::connection::Connection;
 use crate::cli::live::{block_on, client_error, clock, get, require, thanos};
 
@@ -22,7 +23,7 @@ use crate::cli::live::{block_on, client_error, clock, get, require, thanos};
 const CONFIGS: [&str; 2] =
     ["machineconfiguration.openshift.io/currentConfig", "machineconfiguration.openshift.io/desiredConfig"];
 
-impl From<CommandOutput> for Failure {
+impl From<CommandOutput> for PrintError {
     fn from(output: CommandOutput) -> Self {
         Self::Cluster(output)
     }
@@ -36,7 +37,7 @@ pub(super) fn of_cluster(
     connection: &Connection,
     as_of: Option<Time>,
     details: Details,
-) -> Result<Report, Failure> {
+) -> Result<Report, PrintError> {
     block_on(async {
         let config = connection.config().await?;
         let (client, clock) =
@@ -53,9 +54,9 @@ pub(super) fn of_cluster(
     })?
 }
 
-async fn read(client: &Client) -> Result<Inputs, Failure> {
+async fn read(client: &Client) -> Result<Inputs, PrintError> {
     let version = get(client, &CLUSTER_VERSIONS.path("", "version")).await?;
-    let version = version.map(Object::new).ok_or(Refusal::NoClusterVersion)?;
+    let version = version.map(Object::new).ok_or(StatusError::NoClusterVersion)?;
     let inputs = Inputs::new(version, list(client, &CLUSTER_OPERATORS).await?);
     inputs.check_progressing_condition()?;
     let pools = list(client, &MACHINE_CONFIG_POOLS).await?;

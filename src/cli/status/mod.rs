@@ -11,33 +11,33 @@ use super::args::{Details, StatusArgs};
 use super::live::connection::Connection;
 use windtunnel_core::clock::Time;
 use windtunnel_core::text::clock_time;
-use windtunnel_update_status::status::{self, AlertsResponse, Inputs, KINDS, Moment, Refusal, Report};
+use windtunnel_update_status::status::{self, AlertsResponse, Inputs, KINDS, Moment, Report, StatusError};
 
 use super::files::records;
 use super::{Exit, dump, moment, print_errors, print_notice, print_output};
 use crate::cli::output::Shown as _;
-use crate::report::status as recorded;
+use crate::report::status_text as recorded;
 
 /// The reason why no status is printed.
-enum Failure {
+enum PrintError {
     /// Unreadable input.
     Input(String),
     /// Such a cluster has no status.
-    Refused(Refusal),
+    Status(StatusError),
     /// The cluster returned an error.
     #[cfg(feature = "live")]
     Cluster(windtunnel_openshift::oc::CommandOutput),
 }
 
-impl From<String> for Failure {
+impl From<String> for PrintError {
     fn from(message: String) -> Self {
         Self::Input(message)
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
+impl From<StatusError> for PrintError {
+    fn from(error: StatusError) -> Self {
+        Self::Status(error)
     }
 }
 
@@ -58,21 +58,21 @@ pub(super) fn print_current(connection: &Connection, details: status::Details) -
     exit_status(print_of_cluster(connection, None, details))
 }
 
-fn exit_status(printed: Result<(), Failure>) -> Result<Exit, String> {
+fn exit_status(printed: Result<(), PrintError>) -> Result<Exit, String> {
     match printed {
         Ok(()) => Ok(Exit::Passed),
-        Err(Failure::Input(message)) => Err(message),
-        Err(Failure::Refused(refusal)) if refusal.is_crash() => Err(refusal.to_string()),
-        Err(Failure::Refused(refusal)) => {
-            print_errors(&refusal.to_string());
+        Err(PrintError::Input(message)) => Err(message),
+        Err(PrintError::Status(error)) if error.is_crash() => Err(error.to_string()),
+        Err(PrintError::Status(error)) => {
+            print_errors(&error.to_string());
             Ok(Exit::Failed)
         }
         #[cfg(feature = "live")]
-        Err(Failure::Cluster(output)) => Ok(super::print_client_output(&output)),
+        Err(PrintError::Cluster(output)) => Ok(super::print_client_output(&output)),
     }
 }
 
-fn print(args: &StatusArgs) -> Result<(), Failure> {
+fn print(args: &StatusArgs) -> Result<(), PrintError> {
     if args.from_insights || args.output.is_some() {
         return insights::print(args);
     }
@@ -82,7 +82,7 @@ fn print(args: &StatusArgs) -> Result<(), Failure> {
 }
 
 /// Prints the text of `oc adm upgrade status`.
-fn print_text(args: &StatusArgs) -> Result<(), Failure> {
+fn print_text(args: &StatusArgs) -> Result<(), PrintError> {
     if let Some(path) = &args.source.record {
         let Report { text, .. } = of_record(path, args)?;
         print_output(&text);
@@ -111,13 +111,13 @@ fn print_of_cluster(
     connection: &Connection,
     as_of: Option<Time>,
     details: status::Details,
-) -> Result<(), Failure> {
+) -> Result<(), PrintError> {
     let Report { complaint, text } = live::of_cluster(connection, as_of, details)?;
     print_output(&(complaint.unwrap_or_default() + &text));
     Ok(())
 }
 
-fn of_record(path: &Path, args: &StatusArgs) -> Result<Report, Failure> {
+fn of_record(path: &Path, args: &StatusArgs) -> Result<Report, PrintError> {
     let record = records::read(path)?;
     let at = moment::of_record(&record, args.at.as_deref())?;
     let inputs = recorded::inputs(&record, at).ok_or_else(|| {
@@ -127,7 +127,7 @@ fn of_record(path: &Path, args: &StatusArgs) -> Result<Report, Failure> {
     Ok(status::render(&inputs, Moment::at(at), args.details.into())?)
 }
 
-fn of_dump(path: &Path, as_of: Option<Time>, details: status::Details) -> Result<Report, Failure> {
+fn of_dump(path: &Path, as_of: Option<Time>, details: status::Details) -> Result<Report, PrintError> {
     let dump = dump::read(path, KINDS)?;
     let mut inputs = Inputs::gather(|resource| dump.list(resource).cloned().collect())?;
     inputs.alerts = match &dump.alerts {

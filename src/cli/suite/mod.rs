@@ -23,7 +23,7 @@ use crate::record::Record;
 use crate::report::html::Details;
 use crate::report::story::{self, Insights};
 use crate::report::{ScenarioResult, rerun, summary};
-use crate::scenario::Problem;
+use crate::scenario::ScenarioError;
 
 /// The amount of output for each scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -235,7 +235,7 @@ impl<'a> Suite<'a> {
 }
 
 /// Prints warnings and the problems of invalid files before a run.
-pub(super) fn print_findings(warnings: &[Problem], invalid: &[ScenarioResult], is_quiet: bool) {
+pub(super) fn print_findings(warnings: &[ScenarioError], invalid: &[ScenarioResult], is_quiet: bool) {
     if !invalid.is_empty() {
         print_errors(&all_problems(invalid));
     }

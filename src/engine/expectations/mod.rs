@@ -10,7 +10,7 @@ pub(in crate::engine) mod matching;
 mod monitoring;
 mod nodes;
 mod requests;
-pub(in crate::engine) mod status;
+pub(in crate::engine) mod status_text;
 mod unmet;
 mod writes;
 
@@ -51,7 +51,7 @@ pub(in crate::engine) fn check(
         ExpectedState::Metric(wanted) => monitoring::metric(simulation, wanted),
         ExpectedState::NoMetric(wanted) => monitoring::no_metric(simulation, wanted),
         ExpectedState::Log(wanted) => logs::log(simulation, wanted),
-        ExpectedState::Status(wanted) => status::check(simulation, wanted),
+        ExpectedState::Status(wanted) => status_text::check(simulation, wanted),
         ExpectedState::Phases { node, phases } => {
             nodes::phases(simulation.observers.invariants.phases(), node, phases)
         }

@@ -144,7 +144,7 @@ impl Simulation {
                 Ok(())
             }
             InjectedFault::Release(version, fault) => {
-                self.environment.outages.begin(self.find_release(version)?, *fault);
+                self.environment.release_faults.begin(self.find_release(version)?, *fault);
                 Ok(())
             }
             InjectedFault::Webhook(writes) => self.put_webhook(writes),
@@ -166,7 +166,7 @@ impl Simulation {
             InjectedFault::Process(name, ProgramFault::Slow(_)) => self.schedule.end_delay(name),
             InjectedFault::Process(name, _) => self.schedule.end_silence(name, &self.view),
             InjectedFault::Release(version, fault) => {
-                self.environment.outages.end(self.find_release(version)?, *fault);
+                self.environment.release_faults.end(self.find_release(version)?, *fault);
             }
             other => return self.end_faults_of(&other.target()),
         }
@@ -218,7 +218,7 @@ impl Simulation {
                 self.end_annotated_fault_of_pool(pool)
             }
             FaultTarget::Release(version) => {
-                self.environment.outages.heal(self.find_release(version)?);
+                self.environment.release_faults.heal(self.find_release(version)?);
                 Ok(())
             }
             FaultTarget::Webhook(writes) => self.remove_webhook(writes),
@@ -331,7 +331,7 @@ impl Simulation {
 
     pub(in crate::engine) fn administer(&mut self, write: &Write) -> Result<(), SessionError> {
         let answer = self.write(ADMINISTRATOR, &Identity::admin(), write);
-        answer.map(drop).map_err(|refusal| SessionError::refused(write, refusal))
+        answer.map(drop).map_err(|rejection| SessionError::refused(write, rejection))
     }
 }
 

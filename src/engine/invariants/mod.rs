@@ -120,8 +120,8 @@ const CONTRADICTIONS: &[(Invariant, Contradiction)] = &[
 /// at its end also the progress of the apply loop with the current release: it may have completed, or be
 /// applied again because overrides, capabilities or feature gates changed (`SyncWork.calculateNextFrom`).
 fn refusal_changes_more(before: &Object, after: &Object) -> Option<String> {
-    let refusal = status_and_message(after, "ReleaseAccepted");
-    if refusal.0 != "False" || refusal == status_and_message(before, "ReleaseAccepted") {
+    let rejection = status_and_message(after, "ReleaseAccepted");
+    if rejection.0 != "False" || rejection == status_and_message(before, "ReleaseAccepted") {
         return None;
     }
     let desired = |object: &Object| object["status"]["desired"]["image"].clone();
@@ -129,7 +129,7 @@ fn refusal_changes_more(before: &Object, after: &Object) -> Option<String> {
     let changes = !(completes_head(before, after) || history(before).eq(history(after)))
         || desired(before) != desired(after)
         || !(progressing(before) == progressing(after) || progresses_with_desired(after));
-    changes.then(|| format!("a rejected release changed more than ReleaseAccepted: {}", refusal.1))
+    changes.then(|| format!("a rejected release changed more than ReleaseAccepted: {}", rejection.1))
 }
 
 /// Whether the condition Progressing is about the desired release.

@@ -8,14 +8,14 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::{Answer, Change, Identity, Write};
 
 use super::awaited::{Awaited, Sent};
-use super::mutant::{Defect, Mutant};
-use super::tampering::{Passed, State, Tampering, component};
+use super::mutant::{Mutant, MutantKind};
+use super::mutant_state::{MutantState, Passed, State, component};
 
 /// An actor whose writes, news and effects pass a mutant.
 #[derive(Clone)]
-pub(in crate::engine) struct Tampered {
+pub(in crate::engine) struct MutantActor {
     actor: Box<dyn Actor>,
-    tampering: Tampering,
+    mutant_state: MutantState,
     awaited: Awaited,
     /// Changes that the actor has not seen yet.
     unseen: Vec<Change>,
@@ -24,20 +24,20 @@ pub(in crate::engine) struct Tampered {
     why: String,
 }
 
-impl Tampering {
+impl MutantState {
     /// Wraps an actor, if the mutant is one of its component.
     pub(in crate::engine) fn wrap(&self, actor: Box<dyn Actor>) -> Box<dyn Actor> {
         let planned = self.lock().planned().map(|mutant| mutant.component.clone());
         let is_meant = planned.is_none_or(|planned| planned == component(actor.name()));
-        if is_meant { Box::new(Tampered::new(actor, self.clone())) } else { actor }
+        if is_meant { Box::new(MutantActor::new(actor, self.clone())) } else { actor }
     }
 }
 
-impl Tampered {
-    pub(in crate::engine) fn new(actor: Box<dyn Actor>, tampering: Tampering) -> Self {
+impl MutantActor {
+    pub(in crate::engine) fn new(actor: Box<dyn Actor>, mutant_state: MutantState) -> Self {
         Self {
             actor,
-            tampering,
+            mutant_state,
             awaited: Awaited::default(),
             unseen: Vec::new(),
             wake_at: None,
@@ -47,7 +47,7 @@ impl Tampered {
 
     /// Returns whether the only reason for this turn is a change that the mutant does not notice.
     fn overlooks(&self, mutant: &Mutant, input: &Input<'_>) -> bool {
-        mutant.defect == Defect::Unnoticed
+        mutant.how == MutantKind::Unnoticed
             && !input.changes.is_empty()
             && input.changes.iter().all(|change| change.object.text("/kind") == mutant.kind)
             && input.answers.is_empty()
@@ -71,8 +71,8 @@ impl Tampered {
 
     /// Runs the actor with the cluster as it believes it to be.
     fn run(&mut self, input: &Input<'_>) -> Step {
-        let tampering = self.tampering.clone();
-        let mut state = tampering.lock();
+        let mutant_state = self.mutant_state.clone();
+        let mut state = mutant_state.lock();
         let answers = self.awaited.take(input.answers, |write, answer| {
             answer.outcome.clone().map(|object| state.believed_object(&write.key(), &object))
         });
@@ -88,8 +88,8 @@ impl Tampered {
     fn pass(&mut self, mutant: &Mutant, step: Step, input: &Input<'_>) -> Step {
         let Step { writes, wake_at, why, effects } = step;
         (self.wake_at, self.why) = (wake_at, why.clone().into_owned());
-        let tampering = self.tampering.clone();
-        let mut state = tampering.lock();
+        let mutant_state = self.mutant_state.clone();
+        let mut state = mutant_state.lock();
         let all = effects.len();
         let effects: Vec<Effect> = effects.into_iter().filter(|effect| !is_hidden(mutant, effect)).collect();
         state.observed.hits += u64::try_from(all - effects.len()).unwrap_or(0);
@@ -125,13 +125,13 @@ impl Tampered {
 
 /// Returns whether the mutant suppresses an effect.
 fn is_hidden(mutant: &Mutant, effect: &Effect) -> bool {
-    match (&mutant.defect, effect) {
-        (Defect::NoAlert(name), Effect::Alert(alert)) => alert.name() == name,
+    match (&mutant.how, effect) {
+        (MutantKind::NoAlert(name), Effect::Alert(alert)) => alert.name() == name,
         _ => false,
     }
 }
 
-impl Actor for Tampered {
+impl Actor for MutantActor {
     fn name(&self) -> &str {
         self.actor.name()
     }
@@ -153,7 +153,7 @@ impl Actor for Tampered {
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {
-        let mut state = self.tampering.lock();
+        let mut state = self.mutant_state.lock();
         let may_run = state.count_turn(self.actor.name(), input.changes);
         state.note_rejections(input.answers);
         let Some(mutant) = state.active().cloned() else {

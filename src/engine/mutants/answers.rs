@@ -1,10 +1,10 @@
 //! Mutants whose writes get a false answer: an error although nothing is wrong.
 
 use serde_json::Value;
-use windtunnel_core::{Operation, Refusal, Write};
+use windtunnel_core::{Operation, Rejection, Write};
 
 use super::mutant::FalseAnswer;
-use super::tampering::{Passed, State};
+use super::mutant_state::{Passed, State};
 
 impl State {
     /// Answers a write of a component falsely, if it is one of those that the mutant is about.
@@ -34,24 +34,24 @@ impl State {
 }
 
 /// An internal error of the API server.
-pub(super) fn failure() -> Refusal {
-    refusal(500, "InternalError", "Internal error occurred: caused by a mutant".to_owned())
+pub(super) fn failure() -> Rejection {
+    rejection(500, "InternalError", "Internal error occurred: caused by a mutant".to_owned())
 }
 
 /// A conflict with another writer.
-pub(super) fn conflict(plural: &str, name: &str) -> Refusal {
+pub(super) fn conflict(plural: &str, name: &str) -> Rejection {
     let message = format!(
         "Operation cannot be fulfilled on {plural} \"{name}\": the object has been modified; please apply your \
          changes to the latest version and try again"
     );
-    refusal(409, "Conflict", message)
+    rejection(409, "Conflict", message)
 }
 
 /// The answer to a request whose own answer did not arrive in time.
-pub(super) fn timeout() -> Refusal {
-    refusal(504, "Timeout", "Timeout: the answer was lost by a mutant".to_owned())
+pub(super) fn timeout() -> Rejection {
+    rejection(504, "Timeout", "Timeout: the answer was lost by a mutant".to_owned())
 }
 
-fn refusal(code: u16, reason: &str, message: String) -> Refusal {
-    Refusal { code, reason: reason.to_owned(), message, details: Value::Null }
+fn rejection(code: u16, reason: &str, message: String) -> Rejection {
+    Rejection { code, reason: reason.to_owned(), message, details: Value::Null }
 }

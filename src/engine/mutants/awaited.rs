@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use windtunnel_core::{Answer, Object, Refusal, Write};
+use windtunnel_core::{Answer, Object, Rejection, Write};
 
 use super::answers;
 
@@ -38,7 +38,7 @@ impl Awaited {
     pub(super) fn take(
         &mut self,
         answers: &[Answer],
-        mut understand: impl FnMut(&Write, &Answer) -> Result<Object, Refusal>,
+        mut understand: impl FnMut(&Write, &Answer) -> Result<Object, Rejection>,
     ) -> Vec<Answer> {
         let mut taken = Vec::new();
         for answer in answers {

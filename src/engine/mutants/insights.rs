@@ -10,14 +10,14 @@ use windtunnel_core::yaml;
 use windtunnel_update_status::insight::published;
 
 use super::answers;
-use super::mutant::{Defect, FalseAnswer, Mutant, altered};
-use super::tampering::{State, Tampering, component};
+use super::mutant::{FalseAnswer, Mutant, MutantKind, altered};
+use super::mutant_state::{MutantState, State, component};
 
 /// The kind of the objects that insights are published in, besides the ConfigMap, and its plural.
 const UPDATE_STATUS: &str = "UpdateStatus";
 const UPDATE_STATUSES: &str = "/updatestatuses";
 
-impl Tampering {
+impl MutantState {
     /// Returns a client whose requests pass the mutant.
     pub(in crate::engine) fn client(&self, program: &str, client: kube::Client) -> kube::Client {
         let state = self.lock();
@@ -26,13 +26,13 @@ impl Tampering {
         if !is_meant {
             return client;
         }
-        let (tampering, program) = (self.clone(), program.to_owned());
+        let (mutant_state, program) = (self.clone(), program.to_owned());
         let service = tower::service_fn(move |request: Request<Body>| {
-            let (tampering, program, client) = (tampering.clone(), program.clone(), client.clone());
+            let (mutant_state, program, client) = (mutant_state.clone(), program.clone(), client.clone());
             async move {
-                match tampering.false_answer(&program, &request) {
+                match mutant_state.false_answer(&program, &request) {
                     Some(answer) => answer.give(client, request).await,
-                    None => tampering.send(client, request).await,
+                    None => mutant_state.send(client, request).await,
                 }
             }
         });
@@ -42,7 +42,7 @@ impl Tampering {
     /// Returns the false answer that a request of the update status controller gets.
     fn false_answer(&self, by: &str, request: &Request<Body>) -> Option<FalseAnswer> {
         let mut state = self.lock();
-        let Mutant { kind, defect: Defect::Answered(answer), .. } = state.active()?.clone() else {
+        let Mutant { kind, how: MutantKind::Answered(answer), .. } = state.active()?.clone() else {
             return None;
         };
         let is_write = *request.method() != Method::GET && published_in(request.uri().path()) == Some(&kind);
@@ -107,7 +107,7 @@ fn published_in(path: &str) -> Option<&'static str> {
 impl FalseAnswer {
     /// Gives this answer to a request of a kube client.
     async fn give(self, client: kube::Client, request: Request<Body>) -> Result<Response<Body>, kube::Error> {
-        let refusal = match self {
+        let rejection = match self {
             Self::Failure => answers::failure(),
             Self::Conflict => {
                 let mut path = request.uri().path().rsplit('/').filter(|part| *part != "status");
@@ -121,9 +121,9 @@ impl FalseAnswer {
         };
         let status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": refusal.message, "reason": refusal.reason, "code": refusal.code,
+            "message": rejection.message, "reason": rejection.reason, "code": rejection.code,
         });
-        let response = Response::builder().status(refusal.code).header("Content-Type", "application/json");
+        let response = Response::builder().status(rejection.code).header("Content-Type", "application/json");
         response.body(Body::from(status.to_string().into_bytes())).map_err(kube::Error::HttpError)
     }
 }
@@ -180,21 +180,21 @@ impl State {
         if kind != mutant.kind {
             return Changed::Not;
         }
-        let (place, new) = match &mutant.defect {
-            Defect::LostInsight => {
+        let (place, new) = match &mutant.how {
+            MutantKind::LostInsight => {
                 self.observed.hits += 1;
                 return Changed::Lost;
             }
-            Defect::AlteredInsight(place) => {
+            MutantKind::AlteredInsight(place) => {
                 (place, place.get(content).and_then(|value| altered(place, value)))
             }
-            Defect::FrozenInsight(place) => {
+            MutantKind::FrozenInsight(place) => {
                 let first = self.insights.first.entry((uid.to_owned(), place.clone()));
                 (place, first.or_insert_with(|| place.get(content).cloned()).clone())
             }
             _ => return Changed::Not,
         };
-        let is_alteration = matches!(mutant.defect, Defect::AlteredInsight(_));
+        let is_alteration = matches!(mutant.how, MutantKind::AlteredInsight(_));
         if new.as_ref() == place.get(content) || is_alteration && new.is_none() {
             return Changed::Not;
         }

@@ -10,14 +10,14 @@ mod awaited;
 mod insights;
 mod memory;
 mod mutant;
+mod mutant_state;
 mod outdated;
 mod place;
 mod returned;
 mod seeded;
-mod tampering;
 
 pub use mutant::Mutant;
-pub(super) use mutant::{Defect, FalseAnswer, Request, altered};
+pub(super) use mutant::{FalseAnswer, MutantKind, Request, altered};
+pub(super) use mutant_state::{MutantState, Observed, component};
 pub(super) use place::Place;
-pub use seeded::{SeededDefect, seeded_defects};
-pub(super) use tampering::{Observed, Tampering, component};
+pub use seeded::{SeededMutant, seeded_mutants};

@@ -16,12 +16,12 @@ pub struct Mutant {
     pub component: String,
     /// The kind of the objects concerned, or of the insights.
     pub kind: String,
-    pub(in crate::engine) defect: Defect,
+    pub(in crate::engine) how: MutantKind,
 }
 
 /// A kind of defect.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::engine) enum Defect {
+pub(in crate::engine) enum MutantKind {
     /// A value keeps what it was before the component's first write.
     NeverUpdated(Place),
     /// A value is published too late for the first time.
@@ -80,39 +80,44 @@ pub(in crate::engine) enum Request {
 }
 
 impl Mutant {
-    pub(in crate::engine) fn new(component: &str, kind: &str, defect: Defect) -> Self {
-        Self { component: component.to_owned(), kind: kind.to_owned(), defect }
+    pub(in crate::engine) fn new(component: &str, kind: &str, how: MutantKind) -> Self {
+        Self { component: component.to_owned(), kind: kind.to_owned(), how }
     }
 
     /// Returns whether it concerns the insights of the update status controller.
     pub fn is_insight(&self) -> bool {
-        matches!(self.defect, Defect::LostInsight | Defect::FrozenInsight(_) | Defect::AlteredInsight(_))
+        matches!(
+            self.how,
+            MutantKind::LostInsight | MutantKind::FrozenInsight(_) | MutantKind::AlteredInsight(_)
+        )
     }
 }
 
 impl fmt::Display for Mutant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { component, kind, defect } = self;
+        let Self { component, kind, how } = self;
         write!(f, "{component}: ")?;
         let separator = |place: &Place| if place.is_in_condition() { " " } else { ": " };
-        match defect {
-            Defect::NeverUpdated(place) => write!(f, "{kind} {place}: never updated"),
-            Defect::Late(place) => write!(f, "{kind} {place}: {LATE_MINUTES} minutes late"),
-            Defect::Altered(place) => write!(f, "{kind} {place}{}altered", separator(place)),
-            Defect::Returned(place) => {
+        match how {
+            MutantKind::NeverUpdated(place) => write!(f, "{kind} {place}: never updated"),
+            MutantKind::Late(place) => write!(f, "{kind} {place}: {LATE_MINUTES} minutes late"),
+            MutantKind::Altered(place) => write!(f, "{kind} {place}{}altered", separator(place)),
+            MutantKind::Returned(place) => {
                 write!(f, "{kind} {place}: old value again after {LATE_MINUTES} minutes")
             }
-            Defect::LostInsight => write!(f, "insight {kind}: not published"),
-            Defect::FrozenInsight(place) => write!(f, "insight {kind} {place}: never updated"),
-            Defect::AlteredInsight(place) => write!(f, "insight {kind} {place}{}altered", separator(place)),
-            Defect::Skipped(Request::Create) => write!(f, "{kind}: creation skipped"),
-            Defect::Skipped(Request::Delete) => write!(f, "{kind}: deletion skipped"),
-            Defect::Skipped(Request::Evict) => write!(f, "{kind}: eviction skipped"),
-            Defect::CreatedTwice => write!(f, "{kind}: created twice"),
-            Defect::Answered(answer) => write!(f, "writes of {kind}: {answer}"),
-            Defect::NoAlert(name) => write!(f, "alert {name}: not reported"),
-            Defect::Unnoticed => write!(f, "changes of {kind}: unnoticed"),
-            Defect::Outdated => write!(f, "changes of {kind}: seen {LATE_MINUTES} minutes late"),
+            MutantKind::LostInsight => write!(f, "insight {kind}: not published"),
+            MutantKind::FrozenInsight(place) => write!(f, "insight {kind} {place}: never updated"),
+            MutantKind::AlteredInsight(place) => {
+                write!(f, "insight {kind} {place}{}altered", separator(place))
+            }
+            MutantKind::Skipped(Request::Create) => write!(f, "{kind}: creation skipped"),
+            MutantKind::Skipped(Request::Delete) => write!(f, "{kind}: deletion skipped"),
+            MutantKind::Skipped(Request::Evict) => write!(f, "{kind}: eviction skipped"),
+            MutantKind::CreatedTwice => write!(f, "{kind}: created twice"),
+            MutantKind::Answered(answer) => write!(f, "writes of {kind}: {answer}"),
+            MutantKind::NoAlert(name) => write!(f, "alert {name}: not reported"),
+            MutantKind::Unnoticed => write!(f, "changes of {kind}: unnoticed"),
+            MutantKind::Outdated => write!(f, "changes of {kind}: seen {LATE_MINUTES} minutes late"),
         }
     }
 }

@@ -4,13 +4,13 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::{Answer, Change, Key, View};
 
 use super::memory::due;
-use super::mutant::{Defect, Mutant};
-use super::tampering::State;
+use super::mutant::{Mutant, MutantKind};
+use super::mutant_state::State;
 
 impl State {
     /// Decides whether a change of the cluster is kept from the component.
     pub(super) fn withholds(&mut self, change: &Change, now: Time) -> bool {
-        let Some(Mutant { kind, defect: Defect::Outdated, .. }) = self.active() else { return false };
+        let Some(Mutant { kind, how: MutantKind::Outdated, .. }) = self.active() else { return false };
         if change.object.text("/kind") != kind || self.unseen.known.contains(&change.key) {
             return false;
         }
@@ -40,7 +40,7 @@ impl State {
 
     /// Shows the component the objects that it wrote. A rejected write makes it read the object again.
     pub(super) fn reveal_written(&mut self, answers: &[Answer], real: &View) {
-        if !matches!(self.active(), Some(Mutant { defect: Defect::Outdated, .. })) {
+        if !matches!(self.active(), Some(Mutant { how: MutantKind::Outdated, .. })) {
             return;
         }
         for answer in answers {

@@ -4,8 +4,8 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::{Operation, View, Write, patch};
 
 use super::memory::{Noted, Return};
+use super::mutant_state::State;
 use super::place::Place;
-use super::tampering::State;
 
 impl State {
     /// Remembers the value that a write replaces, if it is the first of its object.

@@ -8,7 +8,7 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::yaml;
 use windtunnel_update_status::insight::published;
 
-use crate::engine::mutants::{Defect, FalseAnswer, Mutant, Observed, Place, Request, altered, component};
+use crate::engine::mutants::{FalseAnswer, Mutant, MutantKind, Observed, Place, Request, altered, component};
 use crate::record::{Event, Record, WriteEvent};
 
 /// Kinds whose creation, deletion or eviction a mutant may skip.
@@ -30,8 +30,8 @@ pub(super) fn candidates(record: &Record, observed: &Observed) -> Vec<Mutant> {
                 }
             }
             Event::Alert(alert) if alert.state != AlertState::Inactive => {
-                let defect = Defect::NoAlert(alert.name().to_owned());
-                found.insert(Mutant::new("prometheus", "Alert", defect));
+                let how = MutantKind::NoAlert(alert.name().to_owned());
+                found.insert(Mutant::new("prometheus", "Alert", how));
             }
             _ => {}
         }
@@ -42,7 +42,7 @@ pub(super) fn candidates(record: &Record, observed: &Observed) -> Vec<Mutant> {
         writers.contains(component) && is_relevant
     });
     found.extend(noticed.flat_map(|(component, kind, _)| {
-        [Defect::Unnoticed, Defect::Outdated].map(|defect| Mutant::new(component, kind, defect))
+        [MutantKind::Unnoticed, MutantKind::Outdated].map(|how| Mutant::new(component, kind, how))
     }));
     let mut found: Vec<Mutant> = found.into_iter().collect();
     found.sort_by_cached_key(ToString::to_string);
@@ -73,15 +73,19 @@ const OTHER: u32 = 5;
 fn distance(mutant: &Mutant, check: &str) -> u32 {
     let has = |text: &str| check.contains(&text.to_lowercase());
     let is_update = has("is updated") || has("update is complete");
-    let (place, weakness) = match &mutant.defect {
-        Defect::NeverUpdated(place) | Defect::FrozenInsight(place) => (Some(place), 0),
-        Defect::Altered(place) | Defect::AlteredInsight(place) => {
+    let (place, weakness) = match &mutant.how {
+        MutantKind::NeverUpdated(place) | MutantKind::FrozenInsight(place) => (Some(place), 0),
+        MutantKind::Altered(place) | MutantKind::AlteredInsight(place) => {
             (Some(place), u32::from(matches!(place.field(), "message" | "reason")))
         }
-        Defect::Late(place) | Defect::Returned(place) => (Some(place), 2),
-        Defect::NoAlert(name) => return if has(name) { 0 } else { OTHER },
-        Defect::LostInsight | Defect::Skipped(_) | Defect::Answered(FalseAnswer::Failure) => (None, 0),
-        Defect::Unnoticed | Defect::Outdated | Defect::CreatedTwice | Defect::Answered(_) => (None, 2),
+        MutantKind::Late(place) | MutantKind::Returned(place) => (Some(place), 2),
+        MutantKind::NoAlert(name) => return if has(name) { 0 } else { OTHER },
+        MutantKind::LostInsight | MutantKind::Skipped(_) | MutantKind::Answered(FalseAnswer::Failure) => {
+            (None, 0)
+        }
+        MutantKind::Unnoticed | MutantKind::Outdated | MutantKind::CreatedTwice | MutantKind::Answered(_) => {
+            (None, 2)
+        }
     };
     if place.is_some_and(|place| is_update && place.is_progress()) {
         return weakness;
@@ -111,36 +115,36 @@ fn mutants_of_write(write: &WriteEvent) -> Vec<Mutant> {
         Some(request) => {
             let is_generated =
                 write.after.as_ref().is_some_and(|after| !after.text("/metadata/generateName").is_empty());
-            let twice = (request == Request::Create && is_generated).then_some(Defect::CreatedTwice);
-            [Defect::Skipped(request)].into_iter().chain(twice).chain(false_answers(false)).collect()
+            let twice = (request == Request::Create && is_generated).then_some(MutantKind::CreatedTwice);
+            [MutantKind::Skipped(request)].into_iter().chain(twice).chain(false_answers(false)).collect()
         }
         None if write.key.group.ends_with("openshift.io") || write.kind == "Node" => defects_of_change(write),
         None => Vec::new(),
     };
-    defects.into_iter().map(|defect| Mutant::new(by, kind, defect)).collect()
+    defects.into_iter().map(|how| Mutant::new(by, kind, how)).collect()
 }
 
 /// Returns the defects of the component that changed an object.
-fn defects_of_change(write: &WriteEvent) -> Vec<Defect> {
+fn defects_of_change(write: &WriteEvent) -> Vec<MutantKind> {
     let (Some(before), Some(after)) = (&write.before, &write.after) else { return Vec::new() };
     let places: BTreeSet<Place> = Place::all(before).into_iter().chain(Place::all(after)).collect();
     let changed = places.into_iter().filter(|place| place.get(before) != place.get(after));
     let values = changed.flat_map(|place| {
         let alters = place.get(after).is_some_and(|value| altered(&place, value).is_some());
-        let altered = alters.then(|| Defect::Altered(place.clone()));
-        let stale = (!place.is_in_condition()).then(|| Defect::NeverUpdated(place.clone()));
+        let altered = alters.then(|| MutantKind::Altered(place.clone()));
+        let stale = (!place.is_in_condition()).then(|| MutantKind::NeverUpdated(place.clone()));
         let is_timed = place.is_condition() || place.field() == "version";
-        let late = is_timed.then(|| Defect::Late(place.clone()));
-        let returned = (is_timed && place.get(before).is_some()).then_some(Defect::Returned(place));
+        let late = is_timed.then(|| MutantKind::Late(place.clone()));
+        let returned = (is_timed && place.get(before).is_some()).then_some(MutantKind::Returned(place));
         altered.into_iter().chain(stale).chain(late).chain(returned)
     });
     values.chain(false_answers(true)).collect()
 }
 
 /// Returns the false answers to a write. Only changes of existing objects can conflict.
-fn false_answers(is_change: bool) -> impl Iterator<Item = Defect> {
+fn false_answers(is_change: bool) -> impl Iterator<Item = MutantKind> {
     let conflict = is_change.then_some(FalseAnswer::Conflict);
-    [FalseAnswer::Failure, FalseAnswer::Timeout].into_iter().chain(conflict).map(Defect::Answered)
+    [FalseAnswer::Failure, FalseAnswer::Timeout].into_iter().chain(conflict).map(MutantKind::Answered)
 }
 
 /// Returns whether a write publishes insights.
@@ -152,26 +156,26 @@ fn is_published(write: &WriteEvent) -> bool {
 fn mutants_of_insights(write: &WriteEvent) -> Vec<Mutant> {
     let (Some(before), Some(after)) = (&write.before, &write.after) else { return Vec::new() };
     let before = insights(before);
-    let answers = false_answers(true).map(|defect| Mutant::new(&write.by, &write.kind, defect));
+    let answers = false_answers(true).map(|how| Mutant::new(&write.by, &write.kind, how));
     let mut found: Vec<Mutant> = answers.collect();
     for (uid, insight) in insights(after) {
         let Some((kind, content)) = published::content(&insight) else { continue };
         let old = before.iter().find(|(known, _)| *known == uid).and_then(|(_, old)| published::content(old));
         let old = old.map(|(_, content)| content);
-        let mutant = |defect| Mutant::new(&write.by, kind, defect);
+        let mutant = |how| Mutant::new(&write.by, kind, how);
         if old == Some(content) {
             continue;
         }
-        found.push(mutant(Defect::LostInsight));
+        found.push(mutant(MutantKind::LostInsight));
         for place in Place::all_in(content) {
             let value = place.get(content);
             if old.is_some_and(|old| place.get(old) == value) {
                 continue;
             }
             let alters = value.is_some_and(|value| altered(&place, value).is_some());
-            found.extend(alters.then(|| mutant(Defect::AlteredInsight(place.clone()))));
+            found.extend(alters.then(|| mutant(MutantKind::AlteredInsight(place.clone()))));
             if old.is_some() && !place.is_in_condition() {
-                found.push(mutant(Defect::FrozenInsight(place)));
+                found.push(mutant(MutantKind::FrozenInsight(place)));
             }
         }
     }

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use self::candidates::{candidates, shuffle};
 use super::error::SessionError;
 pub use super::mutants::Mutant;
-use super::mutants::{Observed, Tampering};
+use super::mutants::{MutantState, Observed};
 use super::run::{Failure, run_steps};
 use super::session::Session;
 use super::step_state::StepState;
@@ -75,7 +75,7 @@ pub struct MutantRun {
 }
 
 /// What the components of a session did, and what its mutant did to them.
-pub struct Observation(Tampering);
+pub struct Observation(MutantState);
 
 impl Observation {
     /// The mutants that a run with this record can notice.
@@ -98,9 +98,9 @@ pub fn start_observed(
     seed: u64,
     mutant: Option<&Mutant>,
 ) -> Result<(Session, Observation), SessionError> {
-    let tampering = Tampering::new(mutant.cloned(), OBSERVED_TURNS_MAX);
-    let session = start(plan, seed, &tampering)?;
-    Ok((session, Observation(tampering)))
+    let mutant_state = MutantState::new(mutant.cloned(), OBSERVED_TURNS_MAX);
+    let session = start(plan, seed, &mutant_state)?;
+    Ok((session, Observation(mutant_state)))
 }
 
 /// Runs a plan without mutants.
@@ -108,8 +108,8 @@ pub fn start_observed(
 /// # Errors
 /// The cluster could not be set up.
 pub fn run_baseline(plan: &Plan, seed: u64) -> Result<Result<Baseline, Failure>, SessionError> {
-    let tampering = Tampering::new(None, 0);
-    let mut session = start(plan, seed, &tampering)?;
+    let mutant_state = MutantState::new(None, 0);
+    let mut session = start(plan, seed, &mutant_state)?;
     let mut checks = Vec::new();
     let failure = run_steps(&mut session, plan, &mut |session, planned, outcome| {
         if outcome.is_ok() && is_check(&planned.step) {
@@ -120,7 +120,7 @@ pub fn run_baseline(plan: &Plan, seed: u64) -> Result<Result<Baseline, Failure>,
     if let Some(failure) = failure {
         return Ok(Err(failure));
     }
-    let observed = tampering.lock().observed.clone();
+    let observed = mutant_state.lock().observed.clone();
     let length = session.elapsed();
     let record = session.into_record();
     let mutants = candidates(&record, &observed);
@@ -154,9 +154,9 @@ impl Baseline {
         goes_on: bool,
     ) -> Result<MutantRun, SessionError> {
         let turns = self.observed.turns.get(&mutant.component).copied().unwrap_or(0);
-        let tampering = Tampering::new(Some(mutant.clone()), (turns * TURNS_FACTOR).max(TURNS_MIN));
+        let mutant_state = MutantState::new(Some(mutant.clone()), (turns * TURNS_FACTOR).max(TURNS_MIN));
         let (mut broken, mut held, mut stuck, mut reached) = (Vec::new(), false, None, 0);
-        let mut session = start(plan, seed, &tampering)?;
+        let mut session = start(plan, seed, &mutant_state)?;
         session.halt_after(self.length * TIME_FACTOR + longest_wait(plan) + SLACK);
         for (index, planned) in plan.timeline.iter().enumerate() {
             reached += 1;
@@ -178,7 +178,7 @@ impl Baseline {
                 break;
             }
         }
-        let mut observed = tampering.lock().observed.clone();
+        let mut observed = mutant_state.lock().observed.clone();
         if self.observed.rejection.is_some() {
             // Writes are rejected without the mutant as well.
             observed.rejection = None;
@@ -206,9 +206,9 @@ fn verdict(observed: &Observed, stuck: Option<String>, held: bool, broken: &[usi
     }
 }
 
-fn start(plan: &Plan, seed: u64, tampering: &Tampering) -> Result<Session, SessionError> {
-    let mut session = Session::start_tampered(&plan.cluster, &plan.name, &plan.ids, seed, tampering)?;
-    tampering.activate(&session.simulation.view);
+fn start(plan: &Plan, seed: u64, mutant_state: &MutantState) -> Result<Session, SessionError> {
+    let mut session = Session::start_tampered(&plan.cluster, &plan.name, &plan.ids, seed, mutant_state)?;
+    mutant_state.activate(&session.simulation.view);
     session.learn_secrets(plan);
     if plan.strict {
         session.be_strict();

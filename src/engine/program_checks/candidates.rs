@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::requests::faults::{
-    Hits, ProgramFault, RequestFault, RequestFilter, Trouble, WatchTrouble,
+    FaultEffect, Hits, ProgramFault, RequestFault, RequestFilter, WatchFault,
 };
 use windtunnel_core::{ChangeKind, Object};
 
@@ -120,7 +120,7 @@ fn events<'a, 'b>(program: &str, run: &Trial, writes: &'b [Written<'a>]) -> Vec<
 fn stale_views(program: &str, events: &[&Written<'_>], writes: &[Written<'_>]) -> Vec<Vec<PlacedFault>> {
     let mut found: Vec<Vec<PlacedFault>> = Vec::new();
     for event in first_of_moments(events) {
-        let unseen = unseen(program, event, WatchTrouble::Stale);
+        let unseen = unseen(program, event, WatchFault::Stale);
         let later = |fault: PlacedFault| PlacedFault { after: KILLED_AFTER, ..fault };
         let killed = of_process(program, ProgramFault::Killed);
         let killed = later(PlacedFault { event: event.event(), ..killed });
@@ -145,7 +145,7 @@ fn unseen_behind(program: &str, event: &Written<'_>, writes: &[Written<'_>]) -> 
         is_of_kind && (event.at..until).contains(&written.at)
     };
     let events = u32::try_from(writes.iter().filter(is_later).count()).unwrap_or(u32::MAX);
-    unseen(program, event, WatchTrouble::Behind(events.clamp(1, EVENTS_MAX)))
+    unseen(program, event, WatchFault::Behind(events.clamp(1, EVENTS_MAX)))
 }
 
 /// For each event after which the object changes again: the program sees only the later state.
@@ -156,19 +156,19 @@ fn gaps(program: &str, events: &[&Written<'_>]) -> Vec<Vec<PlacedFault>> {
     };
     let changing = events.iter().enumerate().filter(|(index, event)| changes_again((*index, event)));
     let changing: Vec<&Written<'_>> = changing.map(|(_, event)| *event).collect();
-    first_of_moments(&changing).map(|event| vec![unseen(program, event, WatchTrouble::Gap)]).collect()
+    first_of_moments(&changing).map(|event| vec![unseen(program, event, WatchFault::Gap)]).collect()
 }
 
 /// The fault that begins directly before an event.
-fn unseen(program: &str, event: &Written<'_>, trouble: WatchTrouble) -> PlacedFault {
+fn unseen(program: &str, event: &Written<'_>, effect: WatchFault) -> PlacedFault {
     let requests = RequestFilter {
         kind: Some(event.write.kind.clone()),
         by: Some(program.to_owned()),
         ..RequestFilter::default()
     };
-    let trouble = Trouble::Watch(trouble);
+    let effect = FaultEffect::Watch(effect);
     let hits = Hits::new(1, None);
-    let fault = RequestFault { requests, trouble, hits, message: String::new(), retry_after: 1 };
+    let fault = RequestFault { requests, effect, hits, message: String::new(), retry_after: 1 };
     PlacedFault {
         step: 0,
         fault: InjectedFault::Requests(fault),

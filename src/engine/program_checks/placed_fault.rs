@@ -1,7 +1,7 @@
 //! A fault at a place of a plan's timeline, and its step in YAML.
 
 use jiff::SignedDuration;
-use windtunnel_core::requests::faults::{ProgramFault, RequestFilter, Trouble, WatchTrouble};
+use windtunnel_core::requests::faults::{FaultEffect, ProgramFault, RequestFilter, WatchFault};
 use windtunnel_core::text::short_duration;
 use windtunnel_core::yaml::scalar;
 
@@ -24,12 +24,12 @@ impl PlacedFault {
         let mut keys = match &self.fault {
             InjectedFault::Process(name, fault) => process_keys(name, fault),
             InjectedFault::Requests(fault) => {
-                let events = match fault.trouble {
-                    Trouble::Watch(WatchTrouble::Behind(events)) => Some(format!("events: {events}")),
+                let events = match fault.effect {
+                    FaultEffect::Watch(WatchFault::Behind(events)) => Some(format!("events: {events}")),
                     _ => None,
                 };
                 let keys =
-                    [format!("api: {}", filter(&fault.requests)), format!("is: {}", fault.trouble.name())];
+                    [format!("api: {}", filter(&fault.requests)), format!("is: {}", fault.effect.name())];
                 keys.into_iter().chain(events).collect()
             }
             other => vec![other.to_string()],

@@ -2,7 +2,7 @@
 
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::requests::faults::{
-    Hits, KillMoment, ProgramFault, RequestFault, RequestFilter, Trouble, WatchTrouble,
+    FaultEffect, Hits, KillMoment, ProgramFault, RequestFault, RequestFilter, WatchFault,
 };
 use windtunnel_core::resources::LEASES;
 use windtunnel_core::text::did_you_mean;
@@ -166,22 +166,22 @@ fn request_fault(name: &str, fault: &ProgramFault) -> Option<RequestFault> {
     let by = Some(name.to_owned());
     let all = Hits::new(1, None);
     let watches = RequestFilter { by: by.clone(), ..RequestFilter::default() };
-    let (requests, trouble, hits) = match fault {
+    let (requests, effect, hits) = match fault {
         ProgramFault::Crash { writes, after, hits } => {
             let moment = if *after { KillMoment::After } else { KillMoment::Before };
             // With any name, so that the end of another fault does not end this one.
             let object = writes.name.clone().or_else(|| Some("*".to_owned()));
             let writes = RequestFilter { by, name: object, ..writes.clone() };
-            (writes, Trouble::Kill(moment), hits.clone())
+            (writes, FaultEffect::Kill(moment), hits.clone())
         }
-        ProgramFault::StaleWatch => (watches, Trouble::Watch(WatchTrouble::Stale), all),
+        ProgramFault::StaleWatch => (watches, FaultEffect::Watch(WatchFault::Stale), all),
         ProgramFault::DroppedWatch => {
             let verb = Some("watch".to_owned());
-            (RequestFilter { verb, ..watches }, Trouble::Watch(WatchTrouble::Expired), all)
+            (RequestFilter { verb, ..watches }, FaultEffect::Watch(WatchFault::Expired), all)
         }
         ProgramFault::SkewedClock(ahead) => {
             let kind = Some(LEASES.kind.to_string());
-            (RequestFilter { kind, ..watches }, Trouble::SkewedClock(*ahead), all)
+            (RequestFilter { kind, ..watches }, FaultEffect::SkewedClock(*ahead), all)
         }
         ProgramFault::LosesLease(_)
         | ProgramFault::Killed
@@ -189,5 +189,5 @@ fn request_fault(name: &str, fault: &ProgramFault) -> Option<RequestFault> {
         | ProgramFault::LastInTurn
         | ProgramFault::Slow(_) => return None,
     };
-    Some(RequestFault { requests, trouble, hits, message: String::new(), retry_after: 1 })
+    Some(RequestFault { requests, effect, hits, message: String::new(), retry_after: 1 })
 }

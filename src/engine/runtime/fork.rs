@@ -42,7 +42,7 @@ impl Simulation {
         copy.faults_in_effect = self.faults_in_effect.clone();
         copy.crashes = self.crashes.clone();
         copy.embedded = self.embedded.copied();
-        copy.defect = self.defect;
+        copy.how = self.how;
         copy.copy_actors_from(self);
         Some(copy)
     }

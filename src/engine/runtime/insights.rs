@@ -40,8 +40,8 @@ impl Simulation {
 
     fn insight_parts(&self, identity: &Identity, pod: &Key, container: &str) -> Parts {
         let mut client = self.connection.client(identity);
-        if let Some(tampering) = &self.observers.tampering {
-            client = tampering.client(container, client);
+        if let Some(mutant_state) = &self.observers.mutant_state {
+            client = mutant_state.client(container, client);
         }
         let observer = Arc::new(InsightLog {
             pod: pod.clone(),

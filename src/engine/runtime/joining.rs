@@ -72,11 +72,11 @@ impl Simulation {
         let name = &joining.node.name;
         let node = self.registration(joining, boot);
         let who = Identity::new(format!("system:node:{name}"), &["system:nodes"]);
-        let refusal = self.write(&format!("kubelet/{name}"), &who, &Write::create(&NODES, node)).err();
-        let refusal = refusal.filter(|refusal| refusal.reason != "AlreadyExists");
+        let rejection = self.write(&format!("kubelet/{name}"), &who, &Write::create(&NODES, node)).err();
+        let rejection = rejection.filter(|rejection| rejection.reason != "AlreadyExists");
         let retry_at = after(self.now(), RETRY_DELAY);
-        self.machines.registered(name, refusal.as_ref().map(|refusal| (refusal, retry_at)));
-        refusal.is_none()
+        self.machines.registered(name, rejection.as_ref().map(|rejection| (rejection, retry_at)));
+        rejection.is_none()
     }
 
     fn registration(&self, Joining { node, number, .. }: &Joining, boot: &Boot) -> Value {

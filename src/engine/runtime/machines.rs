@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use windtunnel_controllers::machine::{Boot, Disk, StaticPod};
 use windtunnel_controllers::schedule::ActorId;
-use windtunnel_core::Refusal;
+use windtunnel_core::Rejection;
 use windtunnel_core::clock::Time;
 
 use super::pending::Pending;
@@ -103,10 +103,10 @@ impl Machines {
     }
 
     /// Records that a machine has registered its node, or when it retries after a rejection.
-    pub(in crate::engine) fn registered(&mut self, node: &str, refused: Option<(&Refusal, Time)>) {
+    pub(in crate::engine) fn registered(&mut self, node: &str, refused: Option<(&Rejection, Time)>) {
         match refused {
-            Some((refusal, retry_at)) => {
-                self.wait_for(node, format!("its registration: {}", refusal.message));
+            Some((rejection, retry_at)) => {
+                self.wait_for(node, format!("its registration: {}", rejection.message));
                 self.boots.insert((retry_at, node.to_owned()));
             }
             None => {

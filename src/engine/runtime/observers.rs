@@ -13,7 +13,7 @@ use super::agenda::Agenda;
 use super::metrics::Exports;
 use super::workload_logs::OperatorLogs;
 use crate::engine::invariants::Invariants;
-use crate::engine::mutants::Tampering;
+use crate::engine::mutants::MutantState;
 use crate::engine::observer::Observer;
 use crate::engine::restored::KnownStates;
 use crate::engine::unannotated::Unannotated;
@@ -27,7 +27,7 @@ pub(in crate::engine) struct Observers {
     /// The earlier states that the cluster can be compared with.
     pub(in crate::engine) states: KnownStates,
     /// The mutant of the run, if there is one.
-    pub(in crate::engine) tampering: Option<Tampering>,
+    pub(in crate::engine) mutant_state: Option<MutantState>,
     pub(in crate::engine) invariants: Invariants,
     /// The nodes of clients that get machines.
     pub(in crate::engine) adoption: Adoption,
@@ -53,7 +53,7 @@ impl Observers {
         Self {
             secrets,
             states: KnownStates::default(),
-            tampering: None,
+            mutant_state: None,
             invariants: Invariants::new(Invariant::all(), epoch),
             adoption: Adoption::default(),
             agenda: Agenda::default(),
@@ -75,7 +75,7 @@ impl Observers {
     }
 
     fn all(&mut self) -> impl Iterator<Item = &mut dyn Observer> {
-        let tampering = self.tampering.as_mut().map(|tampering| tampering as &mut dyn Observer);
+        let mutant_state = self.mutant_state.as_mut().map(|mutant_state| mutant_state as &mut dyn Observer);
         let own: [&mut dyn Observer; 8] = [
             &mut self.secrets,
             &mut self.states,
@@ -86,7 +86,7 @@ impl Observers {
             &mut self.exports,
             &mut self.operator_logs,
         ];
-        tampering.into_iter().chain(own)
+        mutant_state.into_iter().chain(own)
     }
 
     /// Shows a change to all observers.

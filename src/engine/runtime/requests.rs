@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use windtunnel_controllers::schedule::{ActorId, Request};
 use windtunnel_core::clock::Clock as _;
 use windtunnel_core::resources::SECRETS;
-use windtunnel_core::{Change, ChangeKind, Identity, Object, Operation, Refusal, View, Write};
+use windtunnel_core::{Change, ChangeKind, Identity, Object, Operation, Rejection, View, Write};
 
 use super::crashes::CrashMoment;
 use super::simulation::Simulation;
@@ -64,7 +64,7 @@ impl Simulation {
         by: &str,
         who: &Identity,
         write: &Write,
-    ) -> Result<Object, Refusal> {
+    ) -> Result<Object, Rejection> {
         self.write_with(by, by, who, write)
     }
 
@@ -75,7 +75,7 @@ impl Simulation {
         by: &str,
         who: &Identity,
         write: &Write,
-    ) -> Result<Object, Refusal> {
+    ) -> Result<Object, Rejection> {
         let at = self.now();
         self.learn_secrets(write);
         let before = self.view.get_key(&write.key()).cloned();
@@ -176,7 +176,7 @@ fn write_event(
     by: &str,
     write: &Write,
     before: Option<Object>,
-    outcome: &Result<Object, Refusal>,
+    outcome: &Result<Object, Rejection>,
     view: &View,
 ) -> WriteEvent {
     let mut key = write.key();
@@ -188,7 +188,7 @@ fn write_event(
             }
             (if write.verb() == "create" { 201 } else { 200 }, String::new())
         }
-        Err(refusal) => (refusal.code, refusal.message.clone()),
+        Err(rejection) => (rejection.code, rejection.message.clone()),
     };
     let after = outcome.is_ok().then(|| view.get_key(&key).cloned()).flatten();
     WriteEvent {
@@ -214,7 +214,7 @@ mod tests {
     use kube::api::{DeleteParams, ListParams};
     use serde_json::json;
     use windtunnel_core::clock::{Time, VirtualClock};
-    use windtunnel_core::requests::faults::{Hits, LostAnswer, RequestFault, RequestFilter, Trouble};
+    use windtunnel_core::requests::faults::{FaultEffect, Hits, LostAnswer, RequestFault, RequestFilter};
     use windtunnel_core::resources::CONFIG_MAPS;
     use windtunnel_core::rng::Streams;
     use windtunnel_openshift::environment::Environment;
@@ -242,7 +242,7 @@ mod tests {
         let lose = |simulation: &mut Simulation, lost| {
             simulation.connection.fail(RequestFault {
                 requests: RequestFilter::default(),
-                trouble: Trouble::Lost(lost),
+                effect: FaultEffect::Lost(lost),
                 hits: Hits::new(1, Some(1)),
                 message: String::new(),
                 retry_after: 1,

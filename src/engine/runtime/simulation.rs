@@ -33,7 +33,7 @@ use super::user_programs::UserPrograms;
 use crate::backends::{ClusterConnection, Pace};
 use crate::engine::error::SessionError;
 use crate::engine::faults_in_effect::FaultsInEffect;
-use crate::engine::mutants::{SeededDefect, Tampering};
+use crate::engine::mutants::{MutantState, SeededMutant};
 use crate::engine::step_state::StepState;
 use crate::record::{Entry, Event, Folding, Record};
 
@@ -75,7 +75,7 @@ pub(in crate::engine) struct Simulation {
     /// The programs in Rust.
     pub(in crate::engine) embedded: Embedded,
     /// The seeded defect of the run, if there is one.
-    pub(in crate::engine) defect: Option<&'static SeededDefect>,
+    pub(in crate::engine) how: Option<&'static SeededMutant>,
     /// The virtual second in which requests are counted, and the number of requests before it.
     requests: (i64, u64),
 }
@@ -132,7 +132,7 @@ impl Simulation {
             crashes: Crashes::default(),
             programs: UserPrograms::default(),
             embedded: Embedded::default(),
-            defect: None,
+            how: None,
             requests: (0, 0),
         }
     }
@@ -163,31 +163,31 @@ impl Simulation {
     }
 
     /// Makes this simulation one with a mutant. It must not be copied from then on.
-    pub(in crate::engine) fn tamper(&mut self, tampering: &Tampering) {
+    pub(in crate::engine) fn tamper(&mut self, mutant_state: &MutantState) {
         let ids: Vec<ActorId> = self.schedule.names().map(|(id, _)| id).collect();
         for id in ids {
-            self.schedule.wrap(id, |actor| tampering.wrap(actor));
+            self.schedule.wrap(id, |actor| mutant_state.wrap(actor));
         }
-        self.observers.tampering = Some(tampering.clone());
+        self.observers.mutant_state = Some(mutant_state.clone());
     }
 
     /// Plants a defect in the running components, and in those that start later.
-    pub(in crate::engine) fn plant(&mut self, defect: &'static SeededDefect) {
+    pub(in crate::engine) fn plant(&mut self, how: &'static SeededMutant) {
         let ids: Vec<ActorId> = self.schedule.names().map(|(id, _)| id).collect();
         for id in ids {
-            self.schedule.wrap(id, |actor| defect.plant_in(actor));
+            self.schedule.wrap(id, |actor| how.plant_in(actor));
         }
-        self.defect = Some(defect);
+        self.how = Some(how);
     }
 
     /// Returns an actor that passes the mutant of the run, if there is one.
     pub(in crate::engine) fn tampered(&self, actor: Box<dyn Actor>) -> Box<dyn Actor> {
-        let actor = match self.defect {
-            Some(defect) => defect.plant_in(actor),
+        let actor = match self.how {
+            Some(how) => how.plant_in(actor),
             None => actor,
         };
-        match &self.observers.tampering {
-            Some(tampering) => tampering.wrap(actor),
+        match &self.observers.mutant_state {
+            Some(mutant_state) => mutant_state.wrap(actor),
             None => actor,
         }
     }

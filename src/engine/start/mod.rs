@@ -21,7 +21,7 @@ use self::snapshots::{SnapshotKey, StartPlan};
 use super::error::SessionError;
 use super::install;
 use super::invariants::Invariants;
-use super::mutants::Tampering;
+use super::mutants::MutantState;
 use super::runtime::{Embedded, EmbeddedProgram, Simulation};
 use super::session::Session;
 use crate::backends::in_process::{ClientsBackend, InProcessBackend};
@@ -44,7 +44,7 @@ struct StartOptions<'a> {
     /// Whether the session may continue a snapshot of an installed cluster.
     may_use_snapshot: bool,
     /// The mutant of the session, if there is one.
-    tampering: Option<&'a Tampering>,
+    mutant_state: Option<&'a MutantState>,
     /// The programs in Rust.
     embedded: &'a [EmbeddedProgram],
 }
@@ -120,12 +120,12 @@ impl Session {
         scenario: &str,
         ids: &[String],
         seed: u64,
-        tampering: &Tampering,
+        mutant_state: &MutantState,
     ) -> Result<Self, SessionError> {
         let epoch = plan.past.moment.unwrap_or(EPOCH);
-        let tampering = Some(tampering);
+        let mutant_state = Some(mutant_state);
         let options =
-            StartOptions { scenario, ids, seed, epoch, may_use_snapshot: true, tampering, embedded: &[] };
+            StartOptions { scenario, ids, seed, epoch, may_use_snapshot: true, mutant_state, embedded: &[] };
         Self::start_with(plan, &options, |minor, clock| {
             InProcessBackend.open(&Order { minor, seed, clock, stop: Stop::default() })
         })
@@ -147,7 +147,7 @@ impl Session {
         let backend = Self::backend_for(plan, backend);
         let may_use_snapshot = backend.is_always_the_same();
         let options =
-            StartOptions { scenario, ids, seed, epoch, may_use_snapshot, tampering: None, embedded: &[] };
+            StartOptions { scenario, ids, seed, epoch, may_use_snapshot, mutant_state: None, embedded: &[] };
         Self::start_with(plan, &options, |minor, clock| backend.open(&Order { minor, seed, clock, stop }))
     }
 
@@ -164,8 +164,8 @@ impl Session {
         embedded: &[EmbeddedProgram],
     ) -> Result<Self, SessionError> {
         let epoch = plan.past.moment.unwrap_or(EPOCH);
-        let (may_use_snapshot, tampering) = (false, None);
-        let options = StartOptions { scenario, ids, seed, epoch, may_use_snapshot, tampering, embedded };
+        let (may_use_snapshot, mutant_state) = (false, None);
+        let options = StartOptions { scenario, ids, seed, epoch, may_use_snapshot, mutant_state, embedded };
         let serving = programs::backend().filter(|_| !plan.programs.is_empty());
         let backend = serving.unwrap_or(&ClientsBackend);
         Self::start_with(plan, &options, |minor, clock| {
@@ -193,7 +193,7 @@ impl Session {
     ) -> Result<Self, SessionError> {
         let (scenario, ids, may_use_snapshot) = ("", &[][..], false);
         let options =
-            StartOptions { scenario, ids, seed, epoch, may_use_snapshot, tampering: None, embedded: &[] };
+            StartOptions { scenario, ids, seed, epoch, may_use_snapshot, mutant_state: None, embedded: &[] };
         Self::start_with(plan, &options, connect)
     }
 
@@ -251,8 +251,8 @@ impl Session {
             origin.keep(&simulation, at);
         }
         // No copy is kept from here on, and no task runs beside the engine yet.
-        if let Some(tampering) = options.tampering {
-            simulation.tamper(tampering);
+        if let Some(mutant_state) = options.mutant_state {
+            simulation.tamper(mutant_state);
         }
         let epoch = simulation.record.header.epoch;
         simulation.run_until(epoch, |_| false).await?;
@@ -364,8 +364,9 @@ impl Session {
     /// Makes a write of the installer.
     fn install_object(simulation: &mut Simulation, write: &Write) -> Result<(), SessionError> {
         let answer = simulation.write(INSTALLER, &Identity::admin(), write);
-        answer.map(drop).map_err(|refusal| {
-            SessionError::refused(write, refusal).redact_with(|text| simulation.observers.secrets.hide(text))
+        answer.map(drop).map_err(|rejection| {
+            SessionError::refused(write, rejection)
+                .redact_with(|text| simulation.observers.secrets.hide(text))
         })
     }
 }

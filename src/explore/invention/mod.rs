@@ -120,7 +120,7 @@ mod tests {
             let later = continue_from(&case, 1800, &mut dice);
             for case in [&mut case, &mut later.clone()] {
                 let text = case.to_yaml("n", &[]);
-                let plan = case.plan(&Release::find).unwrap_or_else(|problems| panic!("{problems}\n{text}"));
+                let plan = case.plan(&Release::find).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
                 assert!(!plan.timeline.is_empty());
             }
             for moment in &case.moments {

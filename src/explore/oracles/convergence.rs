@@ -4,18 +4,18 @@ use jiff::SignedDuration;
 use serde_json::json;
 use windtunnel_core::text::short_duration;
 
-use super::Problem;
+use super::OracleFinding;
 use crate::oracles::Unmet;
 
 /// The problem of a cluster in which this is still left to do after `within`.
-pub(super) fn problem(unmet: Unmet, within: SignedDuration) -> Problem {
+pub(super) fn oracle_finding(unmet: Unmet, within: SignedDuration) -> OracleFinding {
     let mut expect = unmet.expect;
     expect["within"] = json!(short_duration(within));
     let text = format!("{} {} after all faults have ended", unmet.text, short_duration(within));
-    Problem {
+    OracleFinding {
         last_steps: vec![json!({ "expect": expect })],
         cause: Some(unmet.text),
-        ..Problem::new("converges", text)
+        ..OracleFinding::new("converges", text)
     }
 }
 
@@ -34,11 +34,11 @@ mod tests {
         let (object, key) = (Object::new(node), NODES.key("", "worker-0"));
         let mut view = View::default();
         view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });
-        let problem = problem(unmet(&view).remove(0), SignedDuration::from_hours(12));
-        assert_eq!(problem.cause(), "converges: Node worker-# is cordoned");
-        assert_eq!(problem.text, "Node worker-0 is cordoned 12h after all faults have ended");
+        let oracle_finding = oracle_finding(unmet(&view).remove(0), SignedDuration::from_hours(12));
+        assert_eq!(oracle_finding.cause(), "converges: Node worker-# is cordoned");
+        assert_eq!(oracle_finding.text, "Node worker-0 is cordoned 12h after all faults have ended");
         let expect =
             json!({ "object": "Node/worker-0", "fields": { "spec.unschedulable": "" }, "within": "12h" });
-        assert_eq!(problem.last_steps, [json!({ "expect": expect })]);
+        assert_eq!(oracle_finding.last_steps, [json!({ "expect": expect })]);
     }
 }

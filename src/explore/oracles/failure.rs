@@ -4,10 +4,10 @@ use jiff::SignedDuration;
 use serde_json::json;
 use windtunnel_core::text::short_duration;
 
-use super::Problem;
+use super::OracleFinding;
 use crate::engine::{Failure, SessionError};
 
-impl Problem {
+impl OracleFinding {
     /// The problem that a failed step or the time after the last step shows. `None` if an administrator's request failed,
     /// which is no problem of the cluster. `is_own`: the step is one of the user's scenario.
     pub(in crate::explore) fn of_failure(
@@ -16,7 +16,7 @@ impl Problem {
         is_own: bool,
     ) -> Option<Self> {
         let Failure { step, error, line, .. } = failure;
-        let problem = match error {
+        let oracle_finding = match error {
             SessionError::InvariantBroken(text) => {
                 let name = text.split('`').nth(1).unwrap_or_default();
                 let how = text.split_once(": ").map_or(text.as_str(), |(_, how)| how);
@@ -38,9 +38,9 @@ impl Problem {
         // The last step of a case takes no time, and what comes after it fails.
         if *line == 0 {
             let until = round_up(now);
-            return Some(Self { last_steps: vec![json!({ "at": short_duration(until) })], ..problem });
+            return Some(Self { last_steps: vec![json!({ "at": short_duration(until) })], ..oracle_finding });
         }
-        Some(problem)
+        Some(oracle_finding)
     }
 }
 

@@ -13,7 +13,7 @@ use windtunnel_core::text::short_duration;
 use crate::engine::Session;
 pub(super) use crate::oracles::has_converged;
 use crate::oracles::normalise;
-use crate::oracles::{self, Breach, Ending};
+use crate::oracles::{self, Ending, RuleFinding};
 use crate::record::Record;
 
 /// The ids and rules of the oracles of runs. Those of records are [`oracles::ORACLES`].
@@ -44,7 +44,7 @@ pub(super) enum Settled {
 
 /// A rule that a run broke.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(super) struct OracleFinding {
     /// The id of the oracle.
     pub(super) oracle: String,
     /// The problem in words.
@@ -55,7 +55,7 @@ pub(super) struct Problem {
     pub(super) last_steps: Vec<Value>,
 }
 
-impl Problem {
+impl OracleFinding {
     pub(super) fn new(oracle: &str, text: impl Into<String>) -> Self {
         Self { oracle: oracle.to_owned(), text: text.into(), cause: None, last_steps: Vec::new() }
     }
@@ -92,7 +92,11 @@ impl Problem {
 }
 
 /// Judges the cluster after the time in which it should have settled.
-pub(super) fn judge_settled(session: &Session, settled: &Settled, within: SignedDuration) -> Vec<Problem> {
+pub(super) fn judge_settled(
+    session: &Session,
+    settled: &Settled,
+    within: SignedDuration,
+) -> Vec<OracleFinding> {
     match settled {
         Settled::Unknown => Vec::new(),
         Settled::Converged { .. } if oracles::is_refused(session.view()) => Vec::new(),
@@ -103,7 +107,7 @@ pub(super) fn judge_settled(session: &Session, settled: &Settled, within: Signed
             let excused = excuses::find(session.record(), session.view());
             let unmet = oracles::unmet(session.view());
             let first = unmet.into_iter().find(|unmet| !excused.iter().any(|excuse| excuse.covers(unmet)));
-            first.map(|unmet| convergence::problem(unmet, within)).into_iter().collect()
+            first.map(|unmet| convergence::oracle_finding(unmet, within)).into_iter().collect()
         }
     }
 }
@@ -113,30 +117,30 @@ pub(super) fn judge_record(
     record: &Record,
     calm_from: Option<SignedDuration>,
     now: SignedDuration,
-) -> Vec<Problem> {
+) -> Vec<OracleFinding> {
     let epoch = record.header.epoch;
     let ending =
         Ending { until: after(epoch, now), calm_from: calm_from.map(|calm_from| after(epoch, calm_from)) };
-    let mut problems: Vec<Problem> = Vec::new();
+    let mut oracle_findings: Vec<OracleFinding> = Vec::new();
     // The invariants have failed the run.
-    let breaches =
-        oracles::judge(record, ending).into_iter().filter(|breach| !breach.rule.starts_with("invariant/"));
-    for breach in breaches {
-        if problems.iter().all(|known| known.oracle != breach.rule) {
-            problems.push(Problem::of_breach(&breach, breach.at.duration_since(epoch)));
+    let findings =
+        oracles::judge(record, ending).into_iter().filter(|finding| !finding.rule.starts_with("invariant/"));
+    for finding in findings {
+        if oracle_findings.iter().all(|known| known.oracle != finding.rule) {
+            oracle_findings.push(OracleFinding::of_rule_finding(&finding, finding.at.duration_since(epoch)));
         }
     }
-    problems
+    oracle_findings
 }
 
-impl Problem {
+impl OracleFinding {
     /// The first place at which a record breaks a rule, at this time since its start.
-    fn of_breach(breach: &Breach, span: SignedDuration) -> Self {
-        let problem = Self::new(&breach.rule, format!("{} {}", breach.object, breach.how));
-        if breach.rule == "rbac" {
+    fn of_rule_finding(finding: &RuleFinding, span: SignedDuration) -> Self {
+        let oracle_finding = Self::new(&finding.rule, format!("{} {}", finding.object, finding.how));
+        if finding.rule == "rbac" {
             let last_steps = vec![json!({ "expect": { "requests": { "refused": "none" } } })];
-            return Self { last_steps, ..problem };
+            return Self { last_steps, ..oracle_finding };
         }
-        problem.after(span)
+        oracle_finding.after(span)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::Problem;
+use super::OracleFinding;
 use crate::engine::sweep::is_routine;
 use crate::oracles::changed_path;
 use crate::record::{Event, Record, WriteEvent};
@@ -13,7 +13,7 @@ use crate::record::{Event, Record, WriteEvent};
 const CHANGES_MAX: usize = 8;
 
 /// Judges the quiet time, from this entry of the record on.
-pub(super) fn judge(record: &Record, quiet_from: usize) -> Option<Problem> {
+pub(super) fn judge(record: &Record, quiet_from: usize) -> Option<OracleFinding> {
     let mut changes: BTreeMap<(&str, &str, String), (usize, &WriteEvent)> = BTreeMap::new();
     for entry in record.entries.iter().skip(quiet_from) {
         let Event::Write(write) = &entry.event else { continue };
@@ -37,6 +37,6 @@ pub(super) fn judge(record: &Record, quiet_from: usize) -> Option<Problem> {
         };
         let last_steps = vec![json!({ "advance": "3h" }), json!({ "expect": expect })];
         let cause = format!("{by} {verb} {kind} {path}");
-        Problem { cause: Some(cause), last_steps, ..Problem::new("quiet", text) }
+        OracleFinding { cause: Some(cause), last_steps, ..OracleFinding::new("quiet", text) }
     })
 }

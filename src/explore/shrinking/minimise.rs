@@ -29,7 +29,7 @@ pub struct Minimised {
 
 /// How a case fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Fault {
+struct CaseFailure {
     /// The step and the error without numbers, by which failures are equal.
     cause: String,
     text: String,
@@ -79,20 +79,20 @@ pub fn minimise(
     }))
 }
 
-fn comments(file: &str, found: &Fault) -> String {
+fn comments(file: &str, found: &CaseFailure) -> String {
     let text = found.text.lines().next().unwrap_or_default();
     let place = found.place.as_ref().map_or_else(String::new, |place| format!("Shows in {place}\n"));
     comment(&format!("Fails: {text}\n{place}Made smaller from {}", one_line(file)))
 }
 
 /// Runs a case as a scenario. Returns its failure, if it fails.
-fn fault(case: &Case, name: &str, releases: &dyn Releases) -> Option<Fault> {
+fn fault(case: &Case, name: &str, releases: &dyn Releases) -> Option<CaseFailure> {
     let length = case.own_steps.len();
     match run_text("minimised.yaml", &case.to_yaml(name, &[]), releases) {
         Ran::Invalid => None,
         Ran::Panicked(panic) => {
             let text = format!("a component panicked: {panic}");
-            Some(Fault { cause: normalise(&text), text, place: None, length })
+            Some(CaseFailure { cause: normalise(&text), text, place: None, length })
         }
         Ran::Ended(outcome) => {
             let failure = outcome.failure?;
@@ -102,7 +102,7 @@ fn fault(case: &Case, name: &str, releases: &dyn Releases) -> Option<Fault> {
             let failed: Vec<Value> = failed.cloned().into_iter().collect();
             let place = Place::find(&outcome.record, "", &error, &failed);
             let cause = format!("{}: {}", normalise(&failure.step), normalise(&error));
-            Some(Fault { cause, text: format!("{}: {error}", failure.step), place, length })
+            Some(CaseFailure { cause, text: format!("{}: {error}", failure.step), place, length })
         }
     }
 }

@@ -13,7 +13,7 @@ use self::candidates::Scope;
 pub use self::minimise::{Minimised, minimise};
 use super::case::Case;
 use super::finding::Finding;
-use super::oracles::Problem;
+use super::oracles::OracleFinding;
 use super::place::Place;
 use super::trial::{SEED, Terms, run};
 use crate::engine::{Outcome, run_plan};
@@ -33,27 +33,27 @@ fn holds_during_faults(oracle: &str) -> bool {
 /// Makes a case smaller as long as it has a problem of the same cause. Returns the finding, and the number of runs.
 pub(super) fn shrink(
     case: &Case,
-    problem: &Problem,
+    oracle_finding: &OracleFinding,
     releases: &dyn Releases,
     terms: Terms<'_>,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> (Finding, u64) {
-    let cause = problem.cause();
+    let cause = oracle_finding.cause();
     let mut runs = 0;
     let mut find = |case: &Case| {
         runs += 1;
-        run(case, releases, terms).problems.into_iter().find(|found| found.cause() == cause)
+        run(case, releases, terms).oracle_findings.into_iter().find(|found| found.cause() == cause)
     };
-    let (mut case, mut found) = (case.clone(), problem.clone());
-    let is_comparison = problem.oracle == "same-record";
+    let (mut case, mut found) = (case.clone(), oracle_finding.clone());
+    let is_comparison = oracle_finding.oracle == "same-record";
     // A fork of a cluster may have what a run from the start has not.
     let is_reproduced = !is_comparison && find(&case).map(|again| found = again).is_some();
-    let scope = Scope { has_own_steps: false, needs_ends: !holds_during_faults(&problem.oracle) };
+    let scope = Scope { has_own_steps: false, needs_ends: !holds_during_faults(&oracle_finding.oracle) };
     let is_shrunk =
         !is_reproduced || Shrinking::new(scope, RUNS_MAX).smallest(&mut case, &mut found, &mut find, stop);
     let finding = Finding { is_shrunk, is_reproduced, ..Finding::new(&case, &found) };
     // The scenario of a broken component passes without it.
-    let is_whole = terms.broken.is_none();
+    let is_whole = terms.mutant.is_none();
     (if is_reproduced && is_whole { verified(finding, releases) } else { finding }, runs)
 }
 
@@ -114,7 +114,7 @@ impl Shrinking {
     fn smallest<P>(
         &mut self,
         case: &mut Case,
-        problem: &mut P,
+        oracle_finding: &mut P,
         find: &mut impl FnMut(&Case) -> Option<P>,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> bool {
@@ -139,7 +139,7 @@ impl Shrinking {
             }
             let Some((index, found)) = taken else { return true };
             case.clone_from(&smaller[index]);
-            *problem = found;
+            *oracle_finding = found;
             first = index;
         }
     }
@@ -174,7 +174,7 @@ mod tests {
             ],
             own_steps: Vec::new(),
         };
-        let mut problem = Problem::new("converges", "x");
+        let mut oracle_finding = OracleFinding::new("converges", "x");
         // It needs a fault of the second worker, of at least ten minutes.
         let mut find = |case: &Case| {
             let is_there = case.moments.iter().any(|moment| {
@@ -183,10 +183,12 @@ mod tests {
                     && ["45m", "20m", "10m"].contains(&fault["for"].as_str().unwrap_or_default())
             });
             (is_there && case.environment["cluster"]["nodes"]["workers"].as_u64() > Some(1))
-                .then(|| Problem::new("converges", "x"))
+                .then(|| OracleFinding::new("converges", "x"))
         };
         let scope = Scope { has_own_steps: false, needs_ends: true };
-        assert!(Shrinking::new(scope, RUNS_MAX).smallest(&mut case, &mut problem, &mut find, &|| false));
+        assert!(
+            Shrinking::new(scope, RUNS_MAX).smallest(&mut case, &mut oracle_finding, &mut find, &|| false)
+        );
         assert_eq!(
             case.to_yaml("case", &[]),
             "name: case\ncluster: {version: 4.18.1, nodes: {control-plane: 1, workers: 2}}\ntimeline:\n\

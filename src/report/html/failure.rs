@@ -10,7 +10,7 @@ use windtunnel_update_status::status::Details;
 
 use super::lanes;
 use crate::record::{Event, Record};
-use crate::report::{ScenarioResult, status};
+use crate::report::{ScenarioResult, status_text};
 
 /// The maximum number of last changes and of rejections.
 const ROWS: usize = 8;
@@ -28,7 +28,7 @@ pub(super) struct Failure {
     pending: Vec<(String, String)>,
     last: Vec<Row>,
     /// The last rejections; repeated ones are merged.
-    refusals: Vec<Row>,
+    rejections: Vec<Row>,
     status: Option<String>,
 }
 
@@ -61,8 +61,8 @@ pub(super) fn explain(
         message: message.join("\n"),
         pending: pending.collect(),
         last: last(events),
-        refusals: record.map(refusals).unwrap_or_default(),
-        status: record.and_then(|record| status::render_at(record, record.end(), Details::Operators)),
+        rejections: record.map(rejections).unwrap_or_default(),
+        status: record.and_then(|record| status_text::render_at(record, record.end(), Details::Operators)),
     })
 }
 
@@ -80,7 +80,7 @@ fn last(events: &[lanes::Event]) -> Vec<Row> {
 }
 
 /// Returns the requests that the API server rejected during the run, latest last.
-fn refusals(record: &Record) -> Vec<Row> {
+fn rejections(record: &Record) -> Vec<Row> {
     let mut found: BTreeMap<(&str, String, String), (usize, usize)> = BTreeMap::new();
     let run = record.entries.iter().enumerate().filter(|(_, entry)| !record.is_set_up(entry));
     for (index, entry) in run {

@@ -6,7 +6,7 @@ use windtunnel_core::View;
 use windtunnel_core::clock::Time;
 
 use crate::record::{ActiveAlerts, Event, Record};
-use crate::report::status;
+use crate::report::status_text;
 
 /// The number of evenly spaced moments. The ends of steps come in addition.
 const MOMENTS: i64 = 30;
@@ -26,7 +26,7 @@ pub(super) fn statuses(record: &Record) -> Vec<(i64, String)> {
                 view.apply(&change);
             }
         }
-        let Some(text) = status::render_view(&view, alerts.list(), at) else { continue };
+        let Some(text) = status_text::render_view(&view, alerts.list(), at) else { continue };
         if found.last().is_none_or(|(_, last)| *last != text) {
             found.push((at.as_millisecond() - record.header.epoch.as_millisecond(), text));
         }

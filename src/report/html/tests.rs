@@ -41,7 +41,7 @@ fn write(resource: &Resource, name: &str, before: Option<Value>, after: Option<V
     }))
 }
 
-fn refusal(message: &str) -> Event {
+fn rejection(message: &str) -> Event {
     let Event::Write(mut write) = write(&resources::CLUSTER_VERSIONS, "version", None, None) else {
         unreachable!("`write` returns a write")
     };
@@ -119,7 +119,7 @@ fn escapes_all_text_of_a_cluster() {
                 Some(cluster_version("True", HOSTILE)),
             ),
         ),
-        (2, refusal(HOSTILE)),
+        (2, rejection(HOSTILE)),
         (
             3,
             Event::Command {
@@ -141,10 +141,10 @@ fn escapes_all_text_of_a_cluster() {
 
 #[test]
 fn texts_of_several_scenarios_are_written_once() {
-    let record = record(vec![(1, refusal("the same text")), (2, refusal("the same text"))]);
+    let record = record(vec![(1, rejection("the same text")), (2, rejection("the same text"))]);
     let result = ScenarioResult::from_record(&record, "a.yaml");
     let details = Details::of(&result, &record);
-    let other = self::record(vec![(1, refusal("the same text")), (2, refusal("another"))]);
+    let other = self::record(vec![(1, rejection("the same text")), (2, rejection("another"))]);
     let other = Details::of(&result, &other);
     let scenario = |details| Scenario { result: &result, details: Some(details), rerun: "" };
     let page = render("windtunnel run", &[scenario(&details), scenario(&other)]).unwrap();
@@ -260,8 +260,8 @@ fn lanes_show_the_states_of_objects_over_time() {
 #[test]
 fn a_failure_lists_pending_waits_and_merged_rejections() {
     let record = record(vec![
-        (1, refusal("status.a: Unsupported value")),
-        (2, refusal("status.a: Unsupported value")),
+        (1, rejection("status.a: Unsupported value")),
+        (2, rejection("status.a: Unsupported value")),
         (
             3,
             Event::Outcome {
@@ -295,7 +295,7 @@ fn a_failure_lists_pending_waits_and_merged_rejections() {
 
 #[test]
 fn the_page_has_the_lines_of_the_run_as_data() {
-    let mut record = record(vec![(4, refusal("no"))]);
+    let mut record = record(vec![(4, rejection("no"))]);
     let line = |seconds: i64, text: &str| windtunnel_core::log::LogLine {
         at: record.header.epoch + jiff::SignedDuration::from_secs(seconds),
         text: text.to_owned(),

@@ -133,7 +133,7 @@ fn platform(reader: &mut Reader<'_>, node: &Node) -> Option<Platform> {
     if let Some(at) = map.and_then(|map| map.get("region")) {
         region = reader.text(at, "a region such as `us-east-1`")?;
         if !PLATFORMS_WITH_REGION.contains(&kind.as_str()) {
-            reader.problem(at, format!("platform {kind} has no region"));
+            reader.error(at, format!("platform {kind} has no region"));
         }
     }
     Some(Platform { kind, region })
@@ -155,7 +155,7 @@ fn kubernetes(reader: &mut Reader<'_>, node: &Node) -> Option<u32> {
     if minor.is_none() {
         let (oldest, newest) = (KUBERNETES_MINORS.start(), KUBERNETES_MINORS.end());
         let found = node.describe();
-        reader.problem(
+        reader.error(
             node,
             format!("expected a Kubernetes minor from \"1.{oldest}\" to \"1.{newest}\", found {found}"),
         );
@@ -179,7 +179,7 @@ fn capabilities(
         let hint = did_you_mean(&name, names.iter().copied());
         let hint = if hint.is_empty() { format!("; it has `{}`", names.join("`, `")) } else { hint };
         let hint = if names.is_empty() { String::new() } else { hint };
-        reader.problem(node, format!("OpenShift {} has no {what} `{name}`{hint}", release.version));
+        reader.error(node, format!("OpenShift {} has no {what} `{name}`{hint}", release.version));
         None
     };
     let sets: Vec<&str> = release.capability_sets.keys().map(String::as_str).collect();

@@ -76,13 +76,13 @@ struct Document<'a> {
 fn files(reader: &mut Reader<'_>, node: &Node, folder: &str, needed: bool) -> Vec<(String, String)> {
     match reader.folder(folder) {
         Ok(files) if files.is_empty() && needed => {
-            reader.problem(node, format!("expected files named *.yaml in `{folder}`, found none"));
+            reader.error(node, format!("expected files named *.yaml in `{folder}`, found none"));
             Vec::new()
         }
         Ok(files) => files,
         Err(_) if !needed => Vec::new(),
         Err(error) => {
-            reader.problem(node, error);
+            reader.error(node, error);
             Vec::new()
         }
     }
@@ -96,7 +96,7 @@ fn parse_document(reader: &mut Reader<'_>, text: &str) -> Option<Node> {
     };
     if let Some(error) = error {
         let error = error.with_advice_on_size("leave out the releases that the run does not need");
-        reader.problem_at(error.line, error.column, error.message);
+        reader.error_at(error.line, error.column, error.message);
     }
     tree
 }
@@ -153,7 +153,7 @@ fn pattern(reader: &mut Reader<'_>, node: &Node) -> Option<Regex> {
     if let Err(error) = &pattern {
         let reason = error.to_string();
         let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        reader.problem(node, format!("`{text}` is not a valid regular expression: {reason}"));
+        reader.error(node, format!("`{text}` is not a valid regular expression: {reason}"));
     }
     pattern.ok()
 }
@@ -186,7 +186,7 @@ pub(super) fn promql(
         let (line, column) = document.map_or((expression.line, expression.column), |document| {
             yaml::position_of_text(document, expression, line, column)
         });
-        reader.problem_at(line, column, format!("this PromQL cannot be evaluated: {error}"));
+        reader.error_at(line, column, format!("this PromQL cannot be evaluated: {error}"));
     }
     Some(MatchingRule::PromQl(text))
 }
@@ -196,7 +196,7 @@ mod tests {
     use windtunnel_openshift::graph::{Channel, MatchingRule};
 
     use crate::plan::Plan;
-    use crate::scenario::{self, Folders, Problems};
+    use crate::scenario::{self, Folders, ScenarioErrors};
 
     const SCENARIO: &str = "name: n\ncluster: {version: 4.16.1}\nreleases: {4.16.5: }\n\
                             update-service: {graph-data: data}\ntimeline: [advance: 1m]\n";
@@ -205,7 +205,7 @@ mod tests {
         ("data/channels/s.yaml", "name: s\nversions: [4.16.1, 4.16.5+amd64, 4.16.9]\n");
 
     /// Parses the scenario with these files next to it.
-    fn read(files: &[(&str, &str)]) -> Result<Plan, Problems> {
+    fn read(files: &[(&str, &str)]) -> Result<Plan, ScenarioErrors> {
         let folder = |_: &str, folder: &str| {
             let within = files.iter().filter(|(name, _)| name.starts_with(&format!("{folder}/")));
             let found: Vec<_> = within.map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     fn check(files: &[(&str, &str)], expected: &str) {
-        let found = read(files).map_or_else(|problems| problems.to_string(), |_| String::new());
+        let found = read(files).map_or_else(|errors| errors.to_string(), |_| String::new());
         assert_eq!(found, expected);
     }
 

@@ -36,7 +36,7 @@ fn size(reader: &mut Reader<'_>, node: &Node) -> Option<u64> {
         text.strip_suffix(unit)?.parse::<u64>().ok().filter(|count| *count <= 1 << 20)?.checked_mul(bytes)
     });
     if found.is_none() {
-        reader.problem(
+        reader.error(
             node,
             format!("`{text}` is no size; write a whole number with `Mi` or `Gi`, such as `40Gi`"),
         );

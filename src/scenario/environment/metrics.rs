@@ -19,7 +19,7 @@ pub(in crate::scenario) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Sam
             continue;
         };
         if samples.iter().any(|sample| sample.labels == labels) {
-            reader.problem(series, format!("duplicate series `{text}`"));
+            reader.error(series, format!("duplicate series `{text}`"));
             continue;
         }
         match &value.kind {

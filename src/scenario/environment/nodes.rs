@@ -67,7 +67,7 @@ impl Nodes {
     ) {
         if release != Architecture::Multi {
             let own = release.name();
-            reader.problem(
+            reader.error(
                 node,
                 format!(
                     "a release for {own} needs machines for {own}: set `architecture: multi` for the cluster"
@@ -107,7 +107,7 @@ fn pools(reader: &mut Reader<'_>, node: &Node) -> Vec<PoolPlan> {
 fn pool(reader: &mut Reader<'_>, name: &Node, node: &Node) -> Option<PoolPlan> {
     let text = reader.text(name, "the name of a pool such as `infra`")?;
     if let Some(message) = PoolPlan::problem_with_name(&text) {
-        reader.problem(name, message);
+        reader.error(name, message);
         return None;
     }
     if !matches!(node.kind, Kind::Map(_)) {
@@ -129,6 +129,6 @@ fn max_unavailable(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     if text.strip_suffix('%').unwrap_or(&text).parse::<u32>().is_ok() {
         return Some(text);
     }
-    reader.problem(node, format!("expected a number of nodes or a percentage, found `{text}`"));
+    reader.error(node, format!("expected a number of nodes or a percentage, found `{text}`"));
     None
 }

@@ -33,8 +33,7 @@ pub(in crate::scenario) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Pro
     for one in reader.list(node, "programs") {
         let Some(program) = program(reader, one) else { continue };
         if programs.iter().any(|other| other.name == program.name) {
-            reader
-                .problem(one, format!("there is another program `{}`; give this one a `name`", program.name));
+            reader.error(one, format!("there is another program `{}`; give this one a `name`", program.name));
         }
         programs.push(program);
     }
@@ -46,7 +45,7 @@ fn program(reader: &mut Reader<'_>, node: &Node) -> Option<ProgramPlan> {
     let command = map.get("command").map(|node| command(reader, node)).unwrap_or_default();
     let place = place(reader, node, &map)?;
     if command.is_empty() && matches!(place, ProgramPlace::Beside { .. }) {
-        reader.problem(node, "a program without `image`, `container` or `component` needs a `command`");
+        reader.error(node, "a program without `image`, `container` or `component` needs a `command`");
         return None;
     }
     let name = map.get("name").and_then(|node| name(reader, node));
@@ -69,7 +68,7 @@ fn name(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     let name = reader.text(node, "a name such as `my-operator`")?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);
     if !name.chars().all(is_plain) || name.starts_with('.') {
-        reader.problem(
+        reader.error(
             node,
             format!(
                 "the name of a program has letters, digits, `-`, `_` and `.` only, and begins with no `.`, found `{name}`"
@@ -96,11 +95,11 @@ fn place(reader: &mut Reader<'_>, node: &Node, map: &Map<'_>) -> Option<ProgramP
     const PLACES: [&str; 4] = ["image", "container", "component", "as"];
     let given: Vec<&str> = PLACES.into_iter().filter(|key| map.get(key).is_some()).collect();
     if let [one, other, ..] = given[..] {
-        reader.problem(node, format!("a program has one place: give `{one}` or `{other}`, not both"));
+        reader.error(node, format!("a program has one place: give `{one}` or `{other}`, not both"));
         return None;
     }
     if let Some(release) = map.get("release").filter(|_| given != ["component"]) {
-        reader.problem(release, "`release` needs `component`, the name of the image in the payload");
+        reader.error(release, "`release` needs `component`, the name of the image in the payload");
         return None;
     }
     let in_containers = |place| Some(ProgramPlace::In(place));
@@ -132,7 +131,7 @@ fn container(reader: &mut Reader<'_>, node: &Node) -> Option<ContainerPlace> {
     let parts: Vec<&str> = text.split('/').collect();
     let [namespace, workload, container] = parts[..] else {
         let message = format!("expected `NAMESPACE/WORKLOAD/CONTAINER`, found `{}`", truncate(&text, 60));
-        reader.problem(node, message);
+        reader.error(node, message);
         return None;
     };
     let [namespace, workload, container] = [namespace, workload, container].map(str::to_owned);
@@ -188,7 +187,7 @@ fn files(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
         let source = reader.text(source, "a file or folder, relative to the scenario");
         let Some(at) = reader.text(path, "a path in the container") else { continue };
         if !at.starts_with('/') {
-            reader.problem(
+            reader.error(
                 path,
                 format!("expected a path in the container such as `/etc/my-operator`, found `{at}`"),
             );
@@ -207,7 +206,7 @@ fn time(reader: &mut Reader<'_>, node: &Node) -> Option<ProgramTime> {
         _ => None,
     };
     if found.is_none() {
-        reader.problem(
+        reader.error(
             node,
             format!(
                 "expected `lockstep`, or a speed from `0.01x` to `100000x`, found `{}`",

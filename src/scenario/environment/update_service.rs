@@ -66,7 +66,7 @@ fn listed(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<
     if !build.is_empty() && Architecture::find(build).is_none() {
         let hint = did_you_mean(build, Architecture::NAMES.iter().copied());
         let known = Architecture::NAMES.join("`, `");
-        reader.problem(node, format!("there is no architecture `{build}`: expected one of `{known}`{hint}"));
+        reader.error(node, format!("there is no architecture `{build}`: expected one of `{known}`{hint}"));
         return None;
     }
     let plain = Version { build: BuildMetadata::EMPTY, ..version.clone() };

@@ -49,16 +49,16 @@ fn reject_doomed_command(reader: &mut Reader<'_>, node: &Node, run: Run) -> Opti
     if run.command.words.iter().any(|word| placeholders::has_placeholder(word)) {
         return Some(run);
     }
-    let refusal = match run.command.program {
+    let rejection = match run.command.program {
         Program::Upgrade => Command::read(&run.command.words, run.command.gates).err(),
         Program::Get => Get::read(&run.command.words, reader.kinds.defined()).err(),
         Program::Status(_) => None,
     };
-    let refusal = refusal.as_ref().and_then(|output| output.error_message());
+    let rejection = rejection.as_ref().and_then(|output| output.error_message());
     let accepted = run.checks.iter().any(|check| matches!(check, CommandCheck::Code(0)));
-    let Some(refusal) = refusal.filter(|_| accepted) else { return Some(run) };
-    let first = refusal.lines().next().unwrap_or_default();
-    reader.problem(
+    let Some(rejection) = rejection.filter(|_| accepted) else { return Some(run) };
+    let first = rejection.lines().next().unwrap_or_default();
+    reader.error(
         node,
         format!("the client always rejects this command: {first}; to expect that, add `refused`"),
     );
@@ -78,7 +78,7 @@ fn command(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option
         let hint = did_you_mean(text, known.iter().map(String::as_str));
         Err(format!("no release {text} exists in this scenario: add it to `releases`{hint}"))
     };
-    parse(&line, &mut image_of).map_err(|message| reader.problem(node, message)).ok()
+    parse(&line, &mut image_of).map_err(|message| reader.error(node, message)).ok()
 }
 
 pub(in crate::scenario) fn parse(

@@ -68,7 +68,7 @@ pub(in crate::scenario) fn read(
     if let (Some(at), false) =
         (map.get("unchanged"), matches!(when, Some(ExpectedTime::Throughout(_)) | None))
     {
-        reader.problem(at, "`unchanged` needs `throughout`: the time without a change");
+        reader.error(at, "`unchanged` needs `throughout`: the time without a change");
     }
     let subjects: Vec<&str> = SUBJECTS.iter().copied().filter(|key| map.get(key).is_some()).collect();
     let what = match subjects.as_slice() {
@@ -80,13 +80,13 @@ pub(in crate::scenario) fn read(
         [subject] => expected_state(reader, &map, subject, checks),
         [] => {
             let subjects = SUBJECTS.join("`, `");
-            reader.problem(node, format!("an expectation needs one of `{subjects}`"));
+            reader.error(node, format!("an expectation needs one of `{subjects}`"));
             None
         }
         [first, second, ..] => {
             let message =
                 format!("an expectation is about one thing: expected `{first}` or `{second}`, not both");
-            reader.problem(map.get(second).unwrap_or(node), message);
+            reader.error(map.get(second).unwrap_or(node), message);
             None
         }
     };
@@ -100,7 +100,7 @@ fn expected_time(reader: &mut Reader<'_>, map: &Map<'_>) -> Option<ExpectedTime>
         (Some(limit), None) => reader.duration(limit).map(ExpectedTime::Within),
         (None, Some(span)) => reader.duration(span).map(ExpectedTime::Throughout),
         (Some(_), Some(span)) => {
-            reader.problem(span, "an expectation needs either `within` or `throughout`, found both");
+            reader.error(span, "an expectation needs either `within` or `throughout`, found both");
             None
         }
     }
@@ -122,7 +122,7 @@ fn node_expectation(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> Opti
             Some(ExpectedState::Phases { phases: phases.collect::<Option<_>>()?, node: name? })
         }
         _ => {
-            reader.problem(node, "an expectation about a node has a `phase`, `phases` or `reboots`");
+            reader.error(node, "an expectation about a node has a `phase`, `phases` or `reboots`");
             None
         }
     }
@@ -137,14 +137,14 @@ fn expected_state(
     let node = map.get(subject)?;
     let absent = map.get("absent").and_then(|at| Some((at, reader.flag(at)?)));
     if let Some((at, false)) = absent {
-        reader.problem(at, "expected `absent: true`; to expect that the object exists, remove `absent`");
+        reader.error(at, "expected `absent: true`; to expect that the object exists, remove `absent`");
     }
     let absent = matches!(absent, Some((_, true)));
     if subject != "insight" {
         insight::reject_keys(reader, map, subject);
     }
     if let Some(at) = map.get("exactly").filter(|_| subject != "writes") {
-        reader.problem(at, format!("`exactly` cannot be combined with `{subject}`"));
+        reader.error(at, format!("`exactly` cannot be combined with `{subject}`"));
     }
     let never = never(reader, map, subject)?;
     match subject {
@@ -158,7 +158,7 @@ fn expected_state(
         "object" => {
             let object = object::reference(reader, node, Star::Allowed)?;
             if let Some(at) = map.get("pod-status").filter(|_| object.resource != PODS) {
-                reader.problem(at, format!("`pod-status` is for pods, not for {}", object.resource.kind));
+                reader.error(at, format!("`pod-status` is for pods, not for {}", object.resource.kind));
             }
             if absent {
                 reject_checks(reader, map, "absent", &[]);
@@ -174,13 +174,13 @@ fn expected_state(
         "status" => status_text::read(reader, map, node).map(ExpectedState::Status),
         "log" => {
             if let Some(at) = map.get("throughout") {
-                reader.problem(at, "`throughout` cannot be combined with `log`: use `within`, or neither");
+                reader.error(at, "`throughout` cannot be combined with `log`: use `within`, or neither");
             }
             log(reader, node).map(ExpectedState::Log)
         }
         "insight" => {
             if let Some(at) = map.get("pod-status") {
-                reader.problem(at, "`pod-status` is for pods, not for insights");
+                reader.error(at, "`pod-status` is for pods, not for insights");
             }
             insight::expected(reader, map, node, checks, (absent, never))
         }
@@ -213,11 +213,11 @@ fn completed_update() -> ExpectedState {
 
 fn expected_writes(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> ExpectedState {
     if let Some(at) = map.get("throughout") {
-        reader.problem(at, "`throughout` cannot be combined with `writes`: use `within`, or neither");
+        reader.error(at, "`throughout` cannot be combined with `writes`: use `within`, or neither");
     }
     let items = reader.list(node, "writes");
     if items.is_empty() && matches!(node.kind, Kind::List(_)) {
-        reader.problem(node, "expected at least one write");
+        reader.error(node, "expected at least one write");
     }
     let exactly = map.get("exactly").is_some_and(|at| reader.flag(at) == Some(true));
     let writes = items.iter().filter_map(|item| write(reader, item)).collect();
@@ -228,16 +228,16 @@ fn expected_writes(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> Expec
 fn never(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) -> Option<bool> {
     let Some(at) = map.get("never") else { return Some(false) };
     if !["object", "insight", "alert"].contains(&subject) {
-        reader.problem(at, format!("`never` cannot be combined with `{subject}`"));
+        reader.error(at, format!("`never` cannot be combined with `{subject}`"));
         return None;
     }
     if !reader.flag(at)? {
         let message = format!("expected `never: true`; to expect that the {subject} exists, remove `never`");
-        reader.problem(at, message);
+        reader.error(at, message);
         return None;
     }
     for key in ["absent", "within", "throughout"].into_iter().filter(|key| map.get(key).is_some()) {
-        reader.problem(at, format!("`never` is about the whole run: it cannot be combined with `{key}`"));
+        reader.error(at, format!("`never` is about the whole run: it cannot be combined with `{key}`"));
     }
     Some(true)
 }
@@ -246,7 +246,7 @@ fn never(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) -> Option<bool> 
 fn reject_checks(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, other_keys: &[&str]) {
     for key in CHECKS.iter().chain(other_keys) {
         if let Some(at) = map.get(key) {
-            reader.problem(at, format!("`{key}` cannot be combined with `{subject}`"));
+            reader.error(at, format!("`{key}` cannot be combined with `{subject}`"));
         }
     }
 }
@@ -254,7 +254,7 @@ fn reject_checks(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, other_ke
 fn checks(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
     let mut found = Vec::new();
     if let (Some(_), Some(second)) = (map.get("condition"), map.get("conditions")) {
-        reader.problem(second, "expected `condition` or `conditions`, not both");
+        reader.error(second, "expected `condition` or `conditions`, not both");
     }
     for node in ["condition", "conditions"].into_iter().filter_map(|key| map.get(key)) {
         let items =
@@ -294,13 +294,13 @@ fn log(reader: &mut Reader<'_>, node: &Node) -> Option<LogMatch> {
     let container = map.get("container").and_then(|at| reader.text(at, "the name of a container"));
     let previous = map.get("previous").is_some_and(|at| reader.flag(at) == Some(true));
     let ((at, pod), text) = (pod?, text?);
-    let wanted = LogMatch::parse(&pod, &text).map_err(|error| reader.problem(at, error)).ok()?;
+    let wanted = LogMatch::parse(&pod, &text).map_err(|error| reader.error(at, error)).ok()?;
     Some(LogMatch { container, previous, ..wanted })
 }
 
 fn path(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     let path = reader.text(node, "a path such as `status.history[0].state`")?;
-    path::validate(&path).map_err(|error| reader.problem(node, error.to_string())).ok()?;
+    path::validate(&path).map_err(|error| reader.error(node, error.to_string())).ok()?;
     Some(path)
 }
 
@@ -336,7 +336,7 @@ fn status_word(reader: &mut Reader<'_>, node: &Node, text: &str) -> Option<Strin
     let known = STATUSES.into_iter().find(|word| word.eq_ignore_ascii_case(text));
     if known.is_none() {
         let hint = did_you_mean(text, STATUSES);
-        reader.problem(
+        reader.error(
             node,
             format!("expected a status (`True`, `False` or `Unknown`), found {}{hint}", node.describe()),
         );
@@ -351,7 +351,7 @@ fn statuses(reader: &mut Reader<'_>, node: &Node) -> Option<ExpectedState> {
         (Some(at), None) => object::reference(reader, at, Star::Rejected).map(Subject::Object),
         (None, Some(at)) => insight::reference(reader, at).map(Subject::Insight),
         _ => {
-            reader.problem(node, "`statuses` needs either `object` or `insight`: the owner of the condition");
+            reader.error(node, "`statuses` needs either `object` or `insight`: the owner of the condition");
             None
         }
     };
@@ -360,7 +360,7 @@ fn statuses(reader: &mut Reader<'_>, node: &Node) -> Option<ExpectedState> {
     let list = map.required(reader, "statuses", "the statuses in order, such as `[\"False\", \"True\"]`");
     let items = list.map(|node| reader.list(node, "statuses")).unwrap_or_default();
     if let Some(list) = list.filter(|list| items.is_empty() && matches!(list.kind, Kind::List(_))) {
-        reader.problem(list, "expected at least one status");
+        reader.error(list, "expected at least one status");
     }
     let mut word = |item: &Node| status_word(reader, item, item.scalar().unwrap_or_default());
     let statuses = items.iter().filter_map(&mut word).collect();

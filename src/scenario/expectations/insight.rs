@@ -46,7 +46,7 @@ pub(in crate::scenario) fn expected(
     } else {
         let others = ["about"].into_iter().chain(IMPACT.iter().map(|(key, _)| *key));
         for (key, at) in others.filter_map(|key| Some((key, map.get(key)?))) {
-            reader.problem(at, format!("`{key}` is only for insights of kind `Health`"));
+            reader.error(at, format!("`{key}` is only for insights of kind `Health`"));
         }
     }
     Some(match (absent, never) {
@@ -58,7 +58,7 @@ pub(in crate::scenario) fn expected(
 
 fn about(reader: &mut Reader<'_>, node: &Node) -> Option<ObjectRef> {
     let text = reader.text(node, "an object such as `ClusterOperator/etcd`, or `Alert/KubeNodeNotReady`")?;
-    parse_about(&reader.kinds, &text).map_err(|message| reader.problem(node, message)).ok()
+    parse_about(&reader.kinds, &text).map_err(|message| reader.error(node, message)).ok()
 }
 
 /// Parses the object that a health insight is about. An alert may have a namespace.
@@ -86,7 +86,7 @@ const ALERTS: Resource = Resource::cluster("config.openshift.io", "v1", "Alert",
 pub(in crate::scenario) fn reject_keys(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) {
     let keys = ["about"].into_iter().chain(IMPACT.iter().map(|(key, _)| *key));
     for (key, at) in keys.filter_map(|key| Some((key, map.get(key)?))) {
-        reader.problem(at, format!("`{key}` cannot be combined with `{subject}`"));
+        reader.error(at, format!("`{key}` cannot be combined with `{subject}`"));
     }
 }
 
@@ -102,7 +102,7 @@ fn impact(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
                     let is_known = IMPACTS.contains(&text);
                     if !is_known {
                         let hint = did_you_mean(text, IMPACTS.iter().copied());
-                        reader.problem(at, format!("there is no impact `{text}`{hint}"));
+                        reader.error(at, format!("there is no impact `{text}`{hint}"));
                     }
                     is_known
                 }),
@@ -117,7 +117,7 @@ fn impact(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
 /// Parses `ClusterVersion/version`, or `Health` for any health insight.
 pub(in crate::scenario) fn reference(reader: &mut Reader<'_>, node: &Node) -> Option<InsightRef> {
     let text = reader.text(node, "an insight such as `ClusterVersion/version` or `Health`")?;
-    parse(&text).map_err(|message| reader.problem(node, message)).ok()
+    parse(&text).map_err(|message| reader.error(node, message)).ok()
 }
 
 /// Parses `ClusterVersion/version`, or `Health` for any health insight.

@@ -18,7 +18,7 @@ pub(in crate::scenario) fn read(reader: &mut Reader<'_>, node: &Node) -> BTreeSe
     }
     let Kind::Map(_) = node.kind else {
         let wanted = format!("`true`, `false` or `{{except: [{}]}}`", Invariant::NodeOrder.name());
-        reader.problem(node, format!("expected {wanted}, found {}", node.describe()));
+        reader.error(node, format!("expected {wanted}, found {}", node.describe()));
         return BTreeSet::new();
     };
     let mut checked = Invariant::all();

@@ -16,7 +16,7 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<ExpectedState
     let lease = map.required(reader, "lease", "the Lease as `NAMESPACE/NAME`");
     let lease = lease.and_then(|at| {
         let text = reader.text(at, "a Lease as `NAMESPACE/NAME`")?;
-        Leadership::of(&text).map_err(|problem| reader.problem(at, problem)).ok()
+        Leadership::of(&text).map_err(|error| reader.error(at, error)).ok()
     });
     let candidates = map.get("candidates").map(|at| reader.texts(at, "the names of clients"));
     let handovers = map.get("handovers").map(|at| reader.number(at, 0, MOST));

@@ -32,7 +32,7 @@ pub(in crate::scenario) fn metric(reader: &mut Reader<'_>, node: &Node) -> Optio
     let at = map.required(reader, "query", "PromQL, such as `cluster_operator_up{name=\"etcd\"}`")?;
     let query = reader.text(at, "PromQL such as `cluster_operator_up{name=\"etcd\"}`")?;
     let parsed = promql::parse(&query);
-    let expr = parsed.map_err(|error| reader.problem(at, format!("this is not valid PromQL: {error}"))).ok();
+    let expr = parsed.map_err(|error| reader.error(at, format!("this is not valid PromQL: {error}"))).ok();
     let value = match map.get("value") {
         None => None,
         Some(at) => {
@@ -41,7 +41,7 @@ pub(in crate::scenario) fn metric(reader: &mut Reader<'_>, node: &Node) -> Optio
                 _ => None,
             };
             if number.is_none() {
-                reader.problem(at, format!("expected a number, found {}", at.describe()));
+                reader.error(at, format!("expected a number, found {}", at.describe()));
             }
             Some(number?)
         }

@@ -14,7 +14,7 @@ const SHAPE: &str = "requests such as `{by: mine, verb: update, at-most: 10, wit
 /// Parses `requests: {by: mine, verb: update, at-most: 10, within: 1h}` or `requests: {by: mine, refused: none}`.
 pub(super) fn read(reader: &mut Reader<'_>, outer: &Map<'_>, node: &Node) -> Option<ExpectedState> {
     if let Some(at) = outer.get("within") {
-        reader.problem(at, "write `within` inside `requests`: the span of time that the limit is for");
+        reader.error(at, "write `within` inside `requests`: the span of time that the limit is for");
     }
     let keys = ["verb", "kind", "name", "subresource", "by", "at-most", "refused", "within"];
     let map = reader.map(node, SHAPE, &keys)?;
@@ -26,13 +26,13 @@ pub(super) fn read(reader: &mut Reader<'_>, outer: &Map<'_>, node: &Node) -> Opt
     }
     let at_most = match (map.get("at-most"), refused) {
         (Some(at), Some(_)) => {
-            reader.problem(at, "expected `at-most` or `refused: none`, found both");
+            reader.error(at, "expected `at-most` or `refused: none`, found both");
             None
         }
         (Some(at), None) => reader.number(at, 0, MOST),
         (None, Some(_)) => Some(0),
         (None, None) => {
-            reader.problem(node, "`requests` needs `at-most`: their highest number, or `refused: none`");
+            reader.error(node, "`requests` needs `at-most`: their highest number, or `refused: none`");
             None
         }
     };

@@ -25,7 +25,7 @@ pub(in crate::scenario) fn read(
     match node.kind {
         Kind::Bool(true) => return Some(ExpectedState::Restored(Restoration::default())),
         Kind::Bool(false) => {
-            reader.problem(
+            reader.error(
                 node,
                 "expected `restored: true`, or `{to: ..., ignore: [...]}`; list in `ignore` what may be left over",
             );
@@ -35,7 +35,7 @@ pub(in crate::scenario) fn read(
     }
     for key in ["within", "throughout"] {
         if let Some(at) = node.get(key) {
-            reader.problem(at, format!("`{key}` belongs beside `restored`, not in it"));
+            reader.error(at, format!("`{key}` belongs beside `restored`, not in it"));
             return None;
         }
     }
@@ -64,7 +64,7 @@ fn past_state(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Opt
     }
     let known = reader.kept_clusters.iter().map(String::as_str).chain([START]);
     let hint = did_you_mean(&text, known);
-    reader.problem(
+    reader.error(
         node,
         format!(
             "expected `start`, a version, or a state that an earlier step kept (`keep: {{as: {text}, cluster: true}}`), \
@@ -76,7 +76,7 @@ fn past_state(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Opt
 
 fn ignored(reader: &mut Reader<'_>, node: &Node) -> Option<Ignored> {
     let text = reader.text(node, IGNORED)?;
-    parse_ignored(&reader.kinds, &text).map_err(|message| reader.problem(node, message)).ok()
+    parse_ignored(&reader.kinds, &text).map_err(|message| reader.error(node, message)).ok()
 }
 
 /// Parses `Secret`, `ConfigMap/ns/name*`, `status.capabilities`, or `status.capabilities of ClusterVersion/version`.

@@ -24,16 +24,16 @@ pub(in crate::scenario) fn read(
     let has = has.into_iter().map(TextMatch::as_part);
     let file = map.get("matches");
     if file.is_none() && map.get("contains").is_none() {
-        reader.problem(node, "`status` needs `contains`, a text, or `matches`, a file");
+        reader.error(node, "`status` needs `contains`, a text, or `matches`, a file");
     }
     let snapshot = file.and_then(|at| {
         for key in ["within", "throughout"] {
             if let Some(at) = around.get(key) {
-                reader.problem(at, format!("`{key}` cannot be combined with a file in `status`"));
+                reader.error(at, format!("`{key}` cannot be combined with a file in `status`"));
             }
         }
         let name = reader.text(at, "a file such as `status.txt`")?;
-        reader.snapshot(&name).map_err(|message| reader.problem(at, message)).ok()
+        reader.snapshot(&name).map_err(|message| reader.error(at, message)).ok()
     });
     Some(StatusMatch { details: details?, has: has.collect(), snapshot })
 }

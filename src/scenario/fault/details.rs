@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use windtunnel_controllers::faults::{Fault, FaultKind};
-use windtunnel_core::requests::faults::{Hits, ProgramFault, RequestFault, RequestFilter, Trouble};
+use windtunnel_core::requests::faults::{FaultEffect, Hits, ProgramFault, RequestFault, RequestFilter};
 use windtunnel_core::yaml::Node;
 
 use super::target::requests;
@@ -52,7 +52,7 @@ impl Details<'_, '_, '_> {
     /// Parses the difference of a wrong clock.
     fn offset(&mut self, word: &str) -> Option<SignedDuration> {
         let Some(by) = self.map.get("by") else {
-            self.reader.problem(self.node, format!("`{word}` needs `by`: the difference, such as `10m`"));
+            self.reader.error(self.node, format!("`{word}` needs `by`: the difference, such as `10m`"));
             return None;
         };
         self.reader.duration(by)
@@ -61,7 +61,7 @@ impl Details<'_, '_, '_> {
     /// Parses the delay of a slow component.
     fn delay(&mut self, word: &str) -> Option<SignedDuration> {
         let Some(by) = self.map.get("by") else {
-            self.reader.problem(self.node, format!("`{word}` needs `by`: the delay, such as `3s`"));
+            self.reader.error(self.node, format!("`{word}` needs `by`: the delay, such as `3s`"));
             return None;
         };
         self.reader.duration(by)
@@ -82,27 +82,27 @@ impl Details<'_, '_, '_> {
             Some(node) => u32::try_from(self.reader.duration(node)?.as_secs()).unwrap_or(u32::MAX),
             None => RETRY_AFTER,
         };
-        let trouble = self.trouble(word)?;
-        Some(InjectedFault::Requests(RequestFault { requests, trouble, hits, message, retry_after }))
+        let effect = self.effect(word)?;
+        Some(InjectedFault::Requests(RequestFault { requests, effect, hits, message, retry_after }))
     }
 
     /// Parses what happens to requests, with the delay or the number of events that it needs.
-    fn trouble(&mut self, word: &str) -> Option<Trouble> {
+    fn effect(&mut self, word: &str) -> Option<FaultEffect> {
         let needs = |key: &str, example: &str| format!("`{word}` needs `{key}`, such as `{key}: {example}`");
         let delay = match (word, self.map.get("by")) {
             ("watch-slow", None) => {
-                self.reader.problem(self.node, needs("by", "10s"));
+                self.reader.error(self.node, needs("by", "10s"));
                 return None;
             }
             ("watch-slow", Some(node)) => self.reader.duration(node)?,
             _ => SignedDuration::ZERO,
         };
         if word == "watch-behind" && self.map.get("events").is_none() {
-            self.reader.problem(self.node, needs("events", "3"));
+            self.reader.error(self.node, needs("events", "3"));
             return None;
         }
         let events = self.number("events", 0)?;
-        Trouble::named(word, delay, events)
+        FaultEffect::named(word, delay, events)
     }
 
     pub(super) fn program(&mut self, word: &str) -> Option<ProgramFault> {

@@ -5,7 +5,7 @@ mod target;
 
 use jiff::SignedDuration;
 use windtunnel_controllers::faults::FaultKind;
-use windtunnel_core::requests::faults::{LostAnswer, ProgramFault, RequestFilter, Trouble};
+use windtunnel_core::requests::faults::{FaultEffect, LostAnswer, ProgramFault, RequestFilter};
 use windtunnel_core::yaml::Node;
 use windtunnel_openshift::environment::ReleaseFault;
 
@@ -42,7 +42,7 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let words: &[&str] = match &target {
         Some(FaultTarget::Node(_)) => &FaultKind::OF_NODES,
         Some(FaultTarget::Pods { .. }) => &FaultKind::OF_PODS,
-        Some(FaultTarget::Api(_)) => &Trouble::NAMES,
+        Some(FaultTarget::Api(_)) => &FaultEffect::NAMES,
         Some(FaultTarget::Process(_)) => &ProgramFault::NAMES,
         Some(FaultTarget::Pool(_)) => &OF_POOLS,
         Some(FaultTarget::Release(_)) => &ReleaseFault::NAMES,
@@ -150,12 +150,12 @@ fn reject_unsupported_details(reader: &mut Reader<'_>, map: &Map<'_>, target: &F
             [] => String::new(),
             supported => format!("; it may have `{}`", supported.join("`, `")),
         };
-        reader.problem(at, format!("the fault `{word}` {} has no key `{key}`{hint}", target_phrase(target)));
+        reader.error(at, format!("the fault `{word}` {} has no key `{key}`{hint}", target_phrase(target)));
     }
     if ["watch-dropped", "killed"].contains(&word)
         && let Some(at) = map.get("for")
     {
-        reader.problem(at, format!("the fault `{word}` has no key `for`: it ends at once"));
+        reader.error(at, format!("the fault `{word}` has no key `for`: it ends at once"));
     }
 }
 
@@ -163,16 +163,18 @@ fn reject_unsupported_details(reader: &mut Reader<'_>, map: &Map<'_>, target: &F
 fn reject_impossible_verbs(reader: &mut Reader<'_>, map: &Map<'_>, target: &FaultTarget, word: &str) {
     let FaultTarget::Api(Some(RequestFilter { verb: Some(verb), .. })) = target else { return };
     let reads = ["get", "list", "watch"];
-    let (possible, expected) = match Trouble::named(word, SignedDuration::ZERO, 0) {
-        Some(Trouble::Watch(watch)) if watch.ends_watches() => (verb == "watch", "the verb `watch`"),
-        Some(Trouble::Watch(_)) => (reads.contains(&verb.as_str()), "the verbs `watch`, `list` and `get`"),
-        Some(Trouble::Lost(lost)) if lost.follows_a_write() => {
+    let (possible, expected) = match FaultEffect::named(word, SignedDuration::ZERO, 0) {
+        Some(FaultEffect::Watch(watch)) if watch.ends_watches() => (verb == "watch", "the verb `watch`"),
+        Some(FaultEffect::Watch(_)) => {
+            (reads.contains(&verb.as_str()), "the verbs `watch`, `list` and `get`")
+        }
+        Some(FaultEffect::Lost(lost)) if lost.follows_a_write() => {
             (!reads.contains(&verb.as_str()), "verbs that write")
         }
         _ => return,
     };
     if let (false, Some(at)) = (possible, map.get("api")) {
-        reader.problem(at, format!("the fault `{word}` is for {expected}, found `{verb}`"));
+        reader.error(at, format!("the fault `{word}` is for {expected}, found `{verb}`"));
     }
 }
 

@@ -34,11 +34,11 @@ pub(super) fn fault_target(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) ->
     let mut found = TARGETS.iter().filter_map(|(key, what)| Some((*key, *what, map.get(key)?)));
     let Some((key, what, node)) = found.next() else {
         let known: Vec<String> = TARGETS.iter().map(|(key, what)| format!("`{key}` ({what})")).collect();
-        reader.problem(at, format!("expected a target, one of {}", known.join(", ")));
+        reader.error(at, format!("expected a target, one of {}", known.join(", ")));
         return None;
     };
     if let Some((other, _, second)) = found.next() {
-        reader.problem(second, format!("expected one target, `{key}` or `{other}`, found both"));
+        reader.error(second, format!("expected one target, `{key}` or `{other}`, found both"));
         return None;
     }
     match key {
@@ -61,7 +61,7 @@ fn pods(reader: &mut Reader<'_>, node: &Node) -> Option<FaultTarget> {
     match object::parse_reference(&reader.kinds, &format!("Pod/{text}"), Star::Allowed) {
         Ok(found) => Some(FaultTarget::Pods { namespace: found.namespace, name: found.name }),
         Err(_) => {
-            reader.problem(node, format!("expected {POD}, found `{text}`"));
+            reader.error(node, format!("expected {POD}, found `{text}`"));
             None
         }
     }
@@ -82,7 +82,7 @@ fn definition(reader: &mut Reader<'_>, node: &Node) -> Option<FaultTarget> {
     if name.contains('.') {
         return Some(FaultTarget::Crd(name));
     }
-    reader.problem(node, format!("expected {CRD}, found `{name}`"));
+    reader.error(node, format!("expected {CRD}, found `{name}`"));
     None
 }
 
@@ -103,7 +103,7 @@ pub(in crate::scenario) fn request_filter(reader: &mut Reader<'_>, map: &Map<'_>
     if let Some(node) = map.get("kind") {
         let kind = reader.text(node, "a kind such as `ClusterVersion`")?;
         if let Err(message) = reader.kinds.find(&kind) {
-            reader.problem(node, message);
+            reader.error(node, message);
         }
         requests.kind = Some(kind);
     }

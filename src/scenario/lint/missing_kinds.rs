@@ -7,11 +7,11 @@ use windtunnel_openshift::release::Release;
 
 use super::{at, at_start};
 use crate::plan::{Action, Plan, Step};
-use crate::scenario::Problem;
+use crate::scenario::ScenarioError;
 
 /// Returns warnings about objects that the API server answers with 404: those of the cluster if its release does
 /// not define their kind, and those of later steps if no release of the scenario does.
-pub(super) fn warnings(plan: &Plan) -> Vec<Problem> {
+pub(super) fn warnings(plan: &Plan) -> Vec<ScenarioError> {
     let cluster = &plan.cluster;
     // Payloads from folders may be partial.
     let is_partial = |release: &Release| release.payload.is_some();

@@ -21,7 +21,7 @@ use names::Names;
 use restored::Updates;
 pub use vocabulary::{KnownReason, known_reasons};
 
-use super::Problem;
+use super::ScenarioError;
 use crate::plan::{ClusterPlan, Plan, PlannedStep, Step};
 
 /// The state of a cluster after the steps so far, as far as the warnings need it.
@@ -58,14 +58,14 @@ impl Steps {
 
 /// Returns warnings about the scenarios of a file, in the order of its text. `plans` are those that
 /// [`super::parse_all`] returned for `text`.
-pub fn warnings(plans: &[Plan], text: &str) -> Vec<Problem> {
-    let mut found: Vec<Problem> = plans.iter().flat_map(|plan| plan_warnings(plan, text)).collect();
+pub fn warnings(plans: &[Plan], text: &str) -> Vec<ScenarioError> {
+    let mut found: Vec<ScenarioError> = plans.iter().flat_map(|plan| plan_warnings(plan, text)).collect();
     found.sort();
     found.dedup();
     found
 }
 
-fn plan_warnings(plan: &Plan, text: &str) -> Vec<Problem> {
+fn plan_warnings(plan: &Plan, text: &str) -> Vec<ScenarioError> {
     let mut found = no_effect::warnings(plan);
     found.extend(unused_releases::warnings(plan, text));
     found.extend(signatures::warnings(plan));
@@ -77,11 +77,11 @@ fn plan_warnings(plan: &Plan, text: &str) -> Vec<Problem> {
     found
 }
 
-fn at_start(plan: &Plan, message: &str) -> Problem {
-    Problem { file: plan.file.clone(), line: 1, column: 1, message: message.to_owned() }
+fn at_start(plan: &Plan, message: &str) -> ScenarioError {
+    ScenarioError { file: plan.file.clone(), line: 1, column: 1, message: message.to_owned() }
 }
 
-fn at(plan: &Plan, step: &PlannedStep, message: &str) -> Problem {
+fn at(plan: &Plan, step: &PlannedStep, message: &str) -> ScenarioError {
     let file = plan.file.clone();
-    Problem { file, line: step.line, column: step.column, message: message.to_owned() }
+    ScenarioError { file, line: step.line, column: step.column, message: message.to_owned() }
 }

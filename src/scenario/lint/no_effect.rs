@@ -2,10 +2,10 @@
 
 use super::{at, at_start};
 use crate::plan::{Plan, Run, Step};
-use crate::scenario::Problem;
+use crate::scenario::ScenarioError;
 
 /// Returns warnings about a scenario that expects nothing, or nothing of the time at its end.
-pub(super) fn warnings(plan: &Plan) -> Vec<Problem> {
+pub(super) fn warnings(plan: &Plan) -> Vec<ScenarioError> {
     let mut found = Vec::new();
     if !plan.timeline.iter().any(|step| can_fail(&step.step)) {
         found.push(at_start(plan, "this scenario expects nothing, so it always passes"));

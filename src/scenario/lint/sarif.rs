@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scenario::Problem;
+use crate::scenario::ScenarioError;
 
 /// The identifier and the explanation of a kind of finding.
 type Rule = (&'static str, &'static str);
@@ -12,9 +12,9 @@ const SUSPICIOUS: Rule =
     ("suspicious", "A valid scenario that probably does not mean what its author intends.");
 
 /// Renders errors and warnings as one SARIF document.
-pub fn render(errors: &[Problem], warnings: &[Problem]) -> String {
-    let errors = errors.iter().map(|problem| result(INVALID, "error", problem));
-    let warnings = warnings.iter().map(|problem| result(SUSPICIOUS, "warning", problem));
+pub fn render(errors: &[ScenarioError], warnings: &[ScenarioError]) -> String {
+    let errors = errors.iter().map(|error| result(INVALID, "error", error));
+    let warnings = warnings.iter().map(|error| result(SUSPICIOUS, "warning", error));
     let rule = |(id, text): Rule| json!({ "id": id, "shortDescription": { "text": text } });
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -32,14 +32,14 @@ pub fn render(errors: &[Problem], warnings: &[Problem]) -> String {
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 
-fn result((rule, _): Rule, level: &str, problem: &Problem) -> Value {
+fn result((rule, _): Rule, level: &str, error: &ScenarioError) -> Value {
     json!({
         "ruleId": rule,
         "level": level,
-        "message": { "text": problem.message },
+        "message": { "text": error.message },
         "locations": [{ "physicalLocation": {
-            "artifactLocation": { "uri": uri(&problem.file) },
-            "region": { "startLine": problem.line.max(1), "startColumn": problem.column.max(1) },
+            "artifactLocation": { "uri": uri(&error.file) },
+            "region": { "startLine": error.line.max(1), "startColumn": error.column.max(1) },
         } }],
     })
 }

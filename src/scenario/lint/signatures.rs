@@ -5,11 +5,11 @@ use windtunnel_core::resources::CLUSTER_IMAGE_POLICIES;
 
 use super::at_start;
 use crate::plan::{Action, Plan, Step};
-use crate::scenario::Problem;
+use crate::scenario::ScenarioError;
 
 /// Returns warnings about releases with an unacceptable Sigstore signature, if no ClusterImagePolicy asks for
 /// one. Payloads from folders may contain such a policy.
-pub(super) fn warnings(plan: &Plan) -> Vec<Problem> {
+pub(super) fn warnings(plan: &Plan) -> Vec<ScenarioError> {
     let cluster = &plan.cluster;
     let releases = cluster.releases.iter().map(|planned| &planned.release).chain([&cluster.release]);
     let is_policy = |object: &serde_json::Value| object["kind"] == *CLUSTER_IMAGE_POLICIES.kind;

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use semver::Version;
 
 use crate::plan::{Action, Attempt, Plan, Step, Target};
-use crate::scenario::Problem;
+use crate::scenario::ScenarioError;
 
 /// Returns warnings about releases that the text mentions only where it declares them. An update service with
 /// its own data is exempt, since a folder of graph data may mention them.
-pub(super) fn warnings(plan: &Plan, text: &str) -> Vec<Problem> {
+pub(super) fn warnings(plan: &Plan, text: &str) -> Vec<ScenarioError> {
     let service = &plan.cluster.update_service;
     if service.channels.is_some() || service.edges.is_some() || !service.conditional.is_empty() {
         return Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn warnings(plan: &Plan, text: &str) -> Vec<Problem> {
     let mut found = Vec::new();
     for (name, mention) in Mentions::of(names, text).names {
         if let Mention::Once { line, column } = mention {
-            found.push(Problem {
+            found.push(ScenarioError {
                 file: plan.file.clone(),
                 line,
                 column,

@@ -45,8 +45,8 @@ fn parses_every_example_of_the_documentation() {
     assert!(blocks.len() > 10, "{blocks:?}");
     for (line, block) in blocks {
         let text = if block.starts_with("name:") { block } else { format!("{AROUND}{block}") };
-        if let Err(problems) = plan(&text) {
-            panic!("docs/scenario-language.md:{line}:\n{problems}\n{text}");
+        if let Err(errors) = plan(&text) {
+            panic!("docs/scenario-language.md:{line}:\n{errors}\n{text}");
         }
     }
 }
@@ -77,11 +77,11 @@ fn the_schema_accepts_every_example_and_lists_every_key() {
     for (line, block) in blocks(DOCUMENT) {
         let text = if block.starts_with("name:") { block } else { format!("{AROUND}{block}") };
         let value = parse_tree(&text).unwrap().0.to_json();
-        let problems: Vec<String> = validator
+        let errors: Vec<String> = validator
             .iter_errors(&value)
             .map(|error| format!("{}: {error}", error.instance_path()))
             .collect();
-        assert!(problems.is_empty(), "docs/scenario-language.md:{line}:\n{}\n{text}", problems.join("\n"));
+        assert!(errors.is_empty(), "docs/scenario-language.md:{line}:\n{}\n{text}", errors.join("\n"));
     }
     let keys = |at: &str| -> Vec<String> {
         let properties = schema.pointer(at).and_then(serde_json::Value::as_object).unwrap();
@@ -154,7 +154,7 @@ fn the_schema_describes_every_step_and_rejects_unknown_keys_everywhere() {
 #[test]
 fn damaged_text_never_panics() {
     let mut stream = windtunnel_core::rng::Streams::new(1).stream("damage");
-    let mut problems = 0;
+    let mut errors = 0;
     for (_, block) in blocks(DOCUMENT) {
         let text = if block.starts_with("name:") { block } else { format!("{AROUND}{block}") };
         for _ in 0..200 {
@@ -165,8 +165,8 @@ fn damaged_text_never_panics() {
                 letters[at] = strange[usize::try_from(stream.between(0, strange.len() as u64 - 1)).unwrap()];
             }
             let damaged: String = letters.into_iter().collect();
-            problems += usize::from(plan(&damaged).is_err());
+            errors += usize::from(plan(&damaged).is_err());
         }
     }
-    assert!(problems > 1000, "{problems}");
+    assert!(errors > 1000, "{errors}");
 }

@@ -1,8 +1,8 @@
 //! Tests of the scenario language: YAML in, problems or step texts out.
 
 mod description;
+mod errors;
 mod parameters;
-mod problems;
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use windtunnel_core::yaml::{Kind, Node, parse_tree};
 use windtunnel_openshift::graph::MatchingRule;
 use windtunnel_openshift::release::{Architecture, Release, UnknownRelease};
 
-use super::{Problems, Releases};
+use super::{Releases, ScenarioErrors};
 use crate::plan::{ExpectedState, ExpectedTime, Plan, Snapshot, Step, Target};
 
 /// Returns facts for 4.14 to 4.16, enough to parse scenarios.
@@ -76,21 +76,21 @@ impl Releases for Few {
     }
 }
 
-fn plan(text: &str) -> Result<Plan, Problems> {
+fn plan(text: &str) -> Result<Plan, ScenarioErrors> {
     super::parse("s.yaml", text, &Few)
 }
 
 /// Parses `text` and compares its problems, one per line.
-fn check(text: &str, problems: &str) {
-    let found = plan(text).map_or_else(|problems| problems.to_string(), |_| String::new());
-    assert_eq!(found, problems, "\n{text}");
+fn check(text: &str, errors: &str) {
+    let found = plan(text).map_or_else(|errors| errors.to_string(), |_| String::new());
+    assert_eq!(found, errors, "\n{text}");
 }
 
 const HEAD: &str = "name: n\ncluster: {version: 4.14.1}\nreleases: {4.14.8: }\ntimeline:\n";
 
 /// Calls [`check`] for one step, in line 5.
-fn check_step(step: &str, problems: &str) {
-    check(&format!("{HEAD}{step}\n"), problems);
+fn check_step(step: &str, errors: &str) {
+    check(&format!("{HEAD}{step}\n"), errors);
 }
 
 fn texts(steps: &str) -> Vec<String> {
@@ -248,8 +248,8 @@ fn rejects_an_invalid_node_name_or_key_of_join() {
 
 #[test]
 fn a_status_expectation_compares_texts_or_a_file() {
-    let check_status = |expectation: &str, problems: &str| {
-        check(&format!("{HEAD}  - expect: {{{expectation}}}\n"), problems);
+    let check_status = |expectation: &str, errors: &str| {
+        check(&format!("{HEAD}  - expect: {{{expectation}}}\n"), errors);
     };
     check_status("status: {contains: a, details: all}, within: 5m", "");
     check_status("status: {contains: [a, /b/], matches: a.txt}", "");
@@ -279,7 +279,7 @@ fn parses_every_key_of_an_update_service() {
         risky.conditional[0].risks[0].rules,
         [MatchingRule::Always, MatchingRule::PromQl("group(a)".to_owned())]
     );
-    let wrong = |text: &str, problems: &str| check(&format!("{head}{text}"), problems);
+    let wrong = |text: &str, errors: &str| check(&format!("{head}{text}"), errors);
     wrong(
         "  channels: {a: [4.14.7], b: gone}\n",
         "s.yaml:6:18: no release 4.14.7 exists in this scenario: add it to `releases`; did you mean `4.14.8`?\n\

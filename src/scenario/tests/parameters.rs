@@ -31,7 +31,7 @@ fn each_row_of_parameters_is_a_scenario() {
 #[test]
 fn reports_malformed_tables_and_wrong_values_at_their_position() {
     let rest = "releases: {<to>: }\ntimeline: [{update: {to: <to>}}]\n";
-    let wrong = |rows: &str, problems: &str| check(&with_parameters(rows, rest), problems);
+    let wrong = |rows: &str, errors: &str| check(&with_parameters(rows, rest), errors);
     wrong("- {to: 4.14.8, x: 1}\n", "s.yaml:3:16: `x` is not used: write `<x>` where its value belongs");
     wrong(
         "- {to: 4.14.8}\n- {too: 4.15.0}\n",

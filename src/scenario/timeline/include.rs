@@ -15,13 +15,13 @@ const DEPTH_MAX: usize = 4;
 pub(super) fn steps(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<PlannedStep> {
     let Some((file, values)) = file_and_values(reader, node) else { return Vec::new() };
     if reader.depth() >= DEPTH_MAX {
-        reader.problem(node, format!("includes are nested more than {DEPTH_MAX} deep"));
+        reader.error(node, format!("includes are nested more than {DEPTH_MAX} deep"));
         return Vec::new();
     }
     let (name, text) = match reader.text_of(&file) {
         Ok(found) => found,
-        Err(problem) => {
-            reader.problem(node, problem);
+        Err(error) => {
+            reader.error(node, error);
             return Vec::new();
         }
     };
@@ -31,7 +31,7 @@ pub(super) fn steps(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) 
             Ok((_, Some(error))) | Err(error) => {
                 let error =
                     error.with_advice_on_size("move steps into another file, and include that as well");
-                reader.problem_at(error.line, error.column, error.message);
+                reader.error_at(error.line, error.column, error.message);
                 return None;
             }
         };

@@ -22,14 +22,14 @@ pub(super) fn keep(reader: &mut Reader<'_>, node: &Node) -> Option<Step> {
             let object = object::reference(reader, object, Star::Rejected);
             let text = reader.text(field, "a path such as `status.desired.image`")?;
             if let Err(error) = path::validate(&text) {
-                reader.problem(field, error.to_string());
+                reader.error(field, error.to_string());
                 return None;
             }
             ValueSource::Field(object?, text)
         }
         _ => {
             let both = "an `object` and its `field`, or neither for the output of the last command";
-            reader.problem(node, format!("expected {both}"));
+            reader.error(node, format!("expected {both}"));
             return None;
         }
     };
@@ -39,15 +39,15 @@ pub(super) fn keep(reader: &mut Reader<'_>, node: &Node) -> Option<Step> {
 /// Parses `cluster: true`. Later steps can compare the cluster with this state.
 fn cluster(reader: &mut Reader<'_>, map: &Map<'_>, at: &Node, name: String) -> Option<String> {
     if !reader.flag(at)? {
-        reader.problem(at, "expected `cluster: true`; to keep something else, remove `cluster`");
+        reader.error(at, "expected `cluster: true`; to keep something else, remove `cluster`");
         return None;
     }
     if let Some(other) = ["object", "field"].into_iter().find_map(|key| map.get(key)) {
-        reader.problem(other, "`cluster` keeps everything: it cannot be combined with `object` or `field`");
+        reader.error(other, "`cluster` keeps everything: it cannot be combined with `object` or `field`");
         return None;
     }
     if name == "start" || Version::parse(&name).is_ok() {
-        reader.problem(at, format!("`{name}` is a state already: keep the cluster under another name"));
+        reader.error(at, format!("`{name}` is a state already: keep the cluster under another name"));
         return None;
     }
     reader.kept_clusters.insert(name.clone());

@@ -43,7 +43,7 @@ pub(super) const ACTIONS: &[&str] = &[
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<PlannedStep> {
     let items = reader.list(node, "steps");
     if items.is_empty() && matches!(node.kind, Kind::List(_)) {
-        reader.problem(node, "the timeline is empty: expected at least one step");
+        reader.error(node, "the timeline is empty: expected at least one step");
     }
     let mut steps = Vec::new();
     for item in items {
@@ -85,16 +85,16 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
         Kind::Map(entries) => match entries.as_slice() {
             [(key, value)] => (key, Some(value)),
             [(first, _), (second, _), ..] => {
-                reader.problem(second, second_key(first, second));
+                reader.error(second, second_key(first, second));
                 return None;
             }
             [] => {
-                reader.problem(node, format!("expected a step, one of `{actions}`, found an empty map"));
+                reader.error(node, format!("expected a step, one of `{actions}`, found an empty map"));
                 return None;
             }
         },
         _ => {
-            reader.problem(node, format!("expected a step, one of `{actions}`, found {}", node.describe()));
+            reader.error(node, format!("expected a step, one of `{actions}`, found {}", node.describe()));
             return None;
         }
     };
@@ -102,7 +102,7 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
     match (name, value) {
         ("clear-update" | "publish-insights", value) => {
             if let Some(value) = value.filter(|value| value.kind != Kind::Null) {
-                reader.problem(value, format!("`{name}` takes no value, found {}", value.describe()));
+                reader.error(value, format!("`{name}` takes no value, found {}", value.describe()));
                 return None;
             }
             let action = if name == "clear-update" { Action::ClearUpdate } else { Action::PublishInsights };
@@ -123,13 +123,13 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
         ("keep", Some(value)) => keep_and_retry::keep(reader, value),
         ("retry", Some(value)) => keep_and_retry::retry(reader, value, versions).map(Step::Retry),
         (known, None) if ACTIONS.contains(&known) => {
-            reader.problem(node, format!("`{known}` needs a value, as in `{known}: ...`"));
+            reader.error(node, format!("`{known}` needs a value, as in `{known}: ...`"));
             None
         }
         _ => {
             let hint = did_you_mean(name, ACTIONS.iter().copied());
             let hint = if hint.is_empty() { format!("; there are `{actions}`") } else { hint };
-            reader.problem(key, format!("unknown step {}{hint}", key.describe()));
+            reader.error(key, format!("unknown step {}{hint}", key.describe()));
             None
         }
     }
@@ -199,7 +199,7 @@ fn new_node(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-.".contains(letter);
     if name.is_empty() || !name.chars().all(is_valid) {
         let message = format!("expected {what}, found `{name}`: use lower-case letters, digits, `-` and `.`");
-        reader.problem(node, message);
+        reader.error(node, message);
         return None;
     }
     Some(name)
@@ -210,7 +210,7 @@ fn cascade(reader: &mut Reader<'_>, node: &Node) -> Option<Propagation> {
     let word = reader.text(node, known)?;
     let found = Propagation::named(&word);
     if found.is_none() {
-        reader.problem(node, format!("expected {known}, found `{word}`"));
+        reader.error(node, format!("expected {known}, found `{word}`"));
     }
     found
 }
@@ -224,7 +224,7 @@ fn attempt(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option
         map.required(reader, "refused", "the expected message, such as `{contains: Unsupported value}`");
     let refused = refused.map(|node| reader.text_matches(node));
     let [(name, value)] = requests.as_slice() else {
-        reader.problem(node, "a `try` step needs exactly one of `update`, `apply`, `patch`, `delete`");
+        reader.error(node, "a `try` step needs exactly one of `update`, `apply`, `patch`, `delete`");
         return None;
     };
     let action = request(reader, name, value, versions);
@@ -240,11 +240,11 @@ fn update(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<
         (Some(version), None) => Target::Version(reader.existing_version(version, versions)?),
         (None, Some(image)) => Target::Image(pullspec(reader, image)?),
         (Some(_), Some(image)) => {
-            reader.problem(image, "an update needs either `to` or `image`, found both");
+            reader.error(image, "an update needs either `to` or `image`, found both");
             return None;
         }
         (None, None) => {
-            reader.problem(node, "an update needs `to` (a version) or `image` (a pull specification)");
+            reader.error(node, "an update needs `to` (a version) or `image` (a pull specification)");
             return None;
         }
     };
@@ -258,6 +258,6 @@ fn pullspec(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
         return Some(text);
     }
     let example = "quay.io/openshift-release-dev/ocp-release@sha256:...";
-    reader.problem(node, format!("expected an image such as `{example}`, found `{text}`"));
+    reader.error(node, format!("expected an image such as `{example}`, found `{text}`"));
     None
 }

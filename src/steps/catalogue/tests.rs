@@ -60,8 +60,8 @@ fn made(keyword: &str, text: &str) -> String {
         world.release(version).unwrap();
     }
     let step = feature_step(keyword, text);
-    let (problem, planned) = world.collecting(|world| dry_run::try_step(world, &step));
-    assert_eq!(problem, None, "{text}");
+    let (error, planned) = world.collecting(|world| dry_run::try_step(world, &step));
+    assert_eq!(error, None, "{text}");
     let steps: Vec<_> = planned.into_iter().map(|planned| planned.step).collect();
     format!("{:?} {steps:?}", world.into_cluster())
 }

@@ -12,7 +12,7 @@ use super::definition::planned;
 use crate::plan::{
     Action, ExpectedTime, FaultEvent, FaultTarget, InjectedFault, PlannedStep, ProgramPlan, Step,
 };
-use crate::scenario::{self, Kinds, Problems};
+use crate::scenario::{self, Kinds, ScenarioErrors};
 use crate::steps::phrase::duration;
 
 /// A step of a feature with the values that its pattern captured.
@@ -157,9 +157,9 @@ impl<'s> Call<'s> {
     }
 }
 
-fn in_docstring(problems: &Problems) -> String {
+fn in_docstring(errors: &ScenarioErrors) -> String {
     let lines =
-        problems.0.iter().map(|found| format!("line {} of the doc string: {}", found.line, found.message));
+        errors.0.iter().map(|found| format!("line {} of the doc string: {}", found.line, found.message));
     lines.collect::<Vec<_>>().join("; ")
 }
 

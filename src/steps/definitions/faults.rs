@@ -2,7 +2,7 @@
 
 use windtunnel_controllers::faults::{Fault, FaultKind};
 use windtunnel_core::requests::faults::{
-    Hits, InjectedError, LostAnswer, ProgramFault, RequestFault, Trouble,
+    ErrorFault, FaultEffect, Hits, LostAnswer, ProgramFault, RequestFault,
 };
 use windtunnel_core::text::did_you_mean;
 
@@ -172,15 +172,15 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
             "the API server answers timeout to create number 2 of Pod",
         ],
         |world, call| {
-            let [trouble, times, verb, first] = call.values();
+            let [effect, times, verb, first] = call.values();
             let hits = match (&*first, &*times) {
                 ("", "") if call.text().contains(" to the next ") => Hits::new(1, Some(1)),
                 ("", "") => Hits::new(1, None),
                 ("", times) => Hits::new(1, Some(number(times)?)),
                 (first, _) => Hits::new(number(first)?, Some(1)),
             };
-            let (trouble, requests) = (api_trouble(&trouble)?, call.requests(&world.kinds, &verb)?);
-            let fault = RequestFault { requests, trouble, hits, message: String::new(), retry_after: 1 };
+            let (effect, requests) = (api_trouble(&effect)?, call.requests(&world.kinds, &verb)?);
+            let fault = RequestFault { requests, effect, hits, message: String::new(), retry_after: 1 };
             call.begin(&world.kinds, InjectedFault::Requests(fault))
         },
     ),
@@ -271,10 +271,10 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
 ];
 
 /// Returns the error or the loss of this name.
-fn api_trouble(name: &str) -> Result<Trouble, String> {
-    let lost = LostAnswer::named(name).map(Trouble::Lost);
-    InjectedError::named(name).map(Trouble::Error).or(lost).ok_or_else(|| {
-        let known = Trouble::NAMES.into_iter().filter(|name| !name.starts_with("watch-"));
+fn api_trouble(name: &str) -> Result<FaultEffect, String> {
+    let lost = LostAnswer::named(name).map(FaultEffect::Lost);
+    ErrorFault::named(name).map(FaultEffect::Error).or(lost).ok_or_else(|| {
+        let known = FaultEffect::NAMES.into_iter().filter(|name| !name.starts_with("watch-"));
         format!("unknown error of the API server `{name}`{}", did_you_mean(name, known))
     })
 }

@@ -149,8 +149,8 @@ pub(super) fn objects(
             if is_namespaced && object["metadata"].is_object() && object["metadata"]["namespace"].is_null() {
                 object["metadata"]["namespace"] = json!(project);
             }
-            scenario::object(kinds, &object.to_string()).map_err(|problems| {
-                let messages: Vec<String> = problems.0.into_iter().map(|problem| problem.message).collect();
+            scenario::object(kinds, &object.to_string()).map_err(|errors| {
+                let messages: Vec<String> = errors.0.into_iter().map(|error| error.message).collect();
                 format!("{file}: {}", messages.join("; "))
             })
         })

@@ -1,6 +1,6 @@
 //! When: faults of what clients see on their watches.
 
-use windtunnel_core::requests::faults::{Hits, RequestFault, Trouble, WatchTrouble};
+use windtunnel_core::requests::faults::{FaultEffect, Hits, RequestFault, WatchFault};
 
 use super::definition::{Definition, Words, meaning, when};
 use crate::plan::InjectedFault;
@@ -12,12 +12,12 @@ const WATCHES: &str = concat!(
 );
 
 /// The faults of watches, except delays.
-const OF_WATCHES: Words<WatchTrouble> = &[
-    ("see the past", WatchTrouble::Stale),
-    ("lose changes", WatchTrouble::Gap),
-    ("end", WatchTrouble::Disconnect),
-    ("expire", WatchTrouble::Expired),
-    ("repeat", WatchTrouble::Duplicate),
+const OF_WATCHES: Words<WatchFault> = &[
+    ("see the past", WatchFault::Stale),
+    ("lose changes", WatchFault::Gap),
+    ("end", WatchFault::Disconnect),
+    ("expire", WatchFault::Expired),
+    ("repeat", WatchFault::Duplicate),
 ];
 
 pub(in crate::steps) const STEPS: &[Definition] = &[when(
@@ -38,12 +38,12 @@ pub(in crate::steps) const STEPS: &[Definition] = &[when(
     |world, call| {
         let [how] = call.values();
         let requests = call.requests(&world.kinds, "request")?;
-        let trouble = trouble(&how)?;
+        let effect = effect(&how)?;
         // Open watches end at once, except those that repeat what they have just sent.
-        let times = (trouble == WatchTrouble::Duplicate).then_some(1);
+        let times = (effect == WatchFault::Duplicate).then_some(1);
         let fault = RequestFault {
             requests,
-            trouble: Trouble::Watch(trouble),
+            effect: FaultEffect::Watch(effect),
             hits: Hits::new(1, times),
             message: String::new(),
             retry_after: 0,
@@ -53,11 +53,11 @@ pub(in crate::steps) const STEPS: &[Definition] = &[when(
 )];
 
 /// Parses what happens to watches.
-fn trouble(how: &str) -> Result<WatchTrouble, String> {
+fn effect(how: &str) -> Result<WatchFault, String> {
     let Some(delay) = how.strip_prefix("are ") else { return meaning(OF_WATCHES, how) };
     match (delay.strip_suffix(" late"), delay.split_once(' ')) {
-        (Some(delay), _) => Ok(WatchTrouble::Slow(duration(delay)?)),
-        (None, Some((events, _))) => Ok(WatchTrouble::Behind(number(events)?)),
+        (Some(delay), _) => Ok(WatchFault::Slow(duration(delay)?)),
+        (None, Some((events, _))) => Ok(WatchFault::Behind(number(events)?)),
         (None, None) => meaning(OF_WATCHES, how),
     }
 }

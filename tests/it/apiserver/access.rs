@@ -201,7 +201,7 @@ fn only_the_openshift_plugin_protects_configuration_from_deletion() {
             });
             server.write(&Write::create(&resource, object), &admin, now()).unwrap();
             let answer = server.write(&Write::delete(&resource, "", name), &admin, now());
-            answer.map_or_else(|refusal| refusal.message, |_| String::new())
+            answer.map_or_else(|rejection| rejection.message, |_| String::new())
         })
     };
     assert_eq!(deletion_errors(false), [""; 5]);

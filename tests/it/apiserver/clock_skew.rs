@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use windtunnel_apiserver::ApiServer;
 use windtunnel_apiserver::service::Shared;
 use windtunnel_core::clock::VirtualClock;
-use windtunnel_core::requests::faults::{Hits, RequestFault, RequestFilter, Trouble};
+use windtunnel_core::requests::faults::{FaultEffect, Hits, RequestFault, RequestFilter};
 use windtunnel_core::{Identity, resources};
 
 use super::requests::now;
@@ -33,9 +33,9 @@ impl Cluster {
     fn skew(&self, minutes: i64) {
         let by = Some("skewed".to_owned());
         let requests = RequestFilter { by, kind: Some("Lease".to_owned()), ..RequestFilter::default() };
-        let trouble = Trouble::SkewedClock(SignedDuration::from_mins(minutes));
+        let effect = FaultEffect::SkewedClock(SignedDuration::from_mins(minutes));
         let hits = Hits::new(1, None);
-        let fault = RequestFault { requests, trouble, hits, message: String::new(), retry_after: 0 };
+        let fault = RequestFault { requests, effect, hits, message: String::new(), retry_after: 0 };
         self.0.with(|server| server.fail(fault));
     }
 

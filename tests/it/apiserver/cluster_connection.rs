@@ -171,7 +171,7 @@ fn components_can_only_do_what_their_roles_allow() {
         Write::create(&resources::LEASES, object)
     };
     let running = json!({ "status": { "phase": "Running" } });
-    for (who, write, refusal) in [
+    for (who, write, rejection) in [
         (controller("job-controller"), Write::update_status(&resources::JOBS, job.clone()), ""),
         (
             controller("job-controller"),
@@ -208,8 +208,8 @@ fn components_can_only_do_what_their_roles_allow() {
              resource \"jobs\" in API group \"batch\" in the namespace \"default\"",
         ),
     ] {
-        let message = connection.write("test", &who, &write, now()).err().map(|refusal| refusal.message);
-        assert_eq!(message.unwrap_or_default(), refusal, "{who:?} {write:?}");
+        let message = connection.write("test", &who, &write, now()).err().map(|rejection| rejection.message);
+        assert_eq!(message.unwrap_or_default(), rejection, "{who:?} {write:?}");
     }
 }
 

@@ -234,7 +234,7 @@ impl Case {
         let headers = headers(request);
         let who = match self.server.authenticate(&headers, None, self.now) {
             Ok(who) => who,
-            Err(refusal) => return *refusal,
+            Err(rejection) => return *rejection,
         };
         let mut decoded = Request::new(method, text("path"), &who).with_content_type(text("type"));
         decoded.impersonate = Impersonate::read(&headers).map(Box::new);

@@ -121,7 +121,7 @@ fn openshift_crds_are_accepted_by_their_own_minor_and_by_the_newest() {
                 let mut server = server(minor);
                 let answer = ask(&mut server, &Write::create(KIND, crd.clone()));
                 assert_eq!(
-                    answer.err().map(|refusal| refusal.message),
+                    answer.err().map(|rejection| rejection.message),
                     None,
                     "{} on 1.{minor}",
                     file.display()
@@ -159,8 +159,8 @@ fn every_openshift_api_crd_is_accepted_by_the_minor_of_its_release() {
             if previews {
                 server = self::server(minor);
             }
-            if let Err(refusal) = ask(&mut server, &Write::create(KIND, definition)) {
-                rejected.push(format!("{file} on 1.{minor}: {}", refusal.message));
+            if let Err(rejection) = ask(&mut server, &Write::create(KIND, definition)) {
+                rejected.push(format!("{file} on 1.{minor}: {}", rejection.message));
             }
         }
     }
@@ -200,9 +200,9 @@ fn an_object_without_a_newly_required_field_can_be_read_but_not_updated() {
         define(&mut server, crd);
         let stored = server.object(&VERSIONS, "", "v").unwrap().to_value();
         assert_eq!(stored, old, "1.{minor}");
-        let refusal = ask(&mut server, &Write::update(&VERSIONS, stored.clone())).unwrap_err();
+        let rejection = ask(&mut server, &Write::update(&VERSIONS, stored.clone())).unwrap_err();
         let message = "Version.example.io \"v\" is invalid: d.e: Required value";
-        assert_eq!((refusal.code, refusal.message.as_str()), (422, message), "1.{minor}");
+        assert_eq!((rejection.code, rejection.message.as_str()), (422, message), "1.{minor}");
         // A status write does not check the required field.
         ask(&mut server, &Write::merge_patch_status(&VERSIONS, "", "v", json!({ "status": {} }))).unwrap();
         let whole = json!({ "d.e": 2 });

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method, Reply, ReplyBody, Request};
 use windtunnel_core::requests::faults::{
-    Hits, InjectedError, LostAnswer, RequestFault, RequestFilter, Trouble,
+    ErrorFault, FaultEffect, Hits, LostAnswer, RequestFault, RequestFilter,
 };
 use windtunnel_core::{Identity, Write, resources};
 
@@ -11,15 +11,15 @@ use super::requests::{now, server};
 
 const MAP: &str = "/api/v1/namespaces/default/configmaps/a";
 
-fn fault(trouble: impl Into<Trouble>, requests: RequestFilter, hits: Hits) -> RequestFault {
-    let trouble = trouble.into();
-    RequestFault { requests, trouble, hits, message: String::new(), retry_after: 4 }
+fn fault(effect: impl Into<FaultEffect>, requests: RequestFilter, hits: Hits) -> RequestFault {
+    let effect = effect.into();
+    RequestFault { requests, effect, hits, message: String::new(), retry_after: 4 }
 }
 
 fn created(server: &mut ApiServer, name: &str) -> Result<(), String> {
     let map = json!({ "metadata": { "name": name, "namespace": "default" } });
     let answer = server.write(&Write::create(&resources::CONFIG_MAPS, map), &Identity::admin(), now());
-    answer.map(drop).map_err(|refusal| refusal.message)
+    answer.map(drop).map_err(|rejection| rejection.message)
 }
 
 fn ask(server: &mut ApiServer, method: Method, path: &str) -> Reply {
@@ -45,35 +45,35 @@ fn each_fault_returns_the_status_of_a_real_kube_apiserver() {
     let busy = "the server has received too many requests and has asked us to try again later";
     let deadline = "context deadline exceeded";
     let expected = [
-        (InjectedError::TooManyRequests, 429, "TooManyRequests", busy, json!({ "retryAfterSeconds": 4 })),
+        (ErrorFault::TooManyRequests, 429, "TooManyRequests", busy, json!({ "retryAfterSeconds": 4 })),
         (
-            InjectedError::InternalError,
+            ErrorFault::InternalError,
             500,
             "InternalError",
             "Internal error occurred: context deadline exceeded",
             json!({ "causes": [{ "message": deadline }] }),
         ),
-        (InjectedError::EtcdTimedOut, 500, "", "etcdserver: request timed out", Value::Null),
+        (ErrorFault::EtcdTimedOut, 500, "", "etcdserver: request timed out", Value::Null),
         (
-            InjectedError::Unavailable,
+            ErrorFault::Unavailable,
             503,
             "ServiceUnavailable",
             "the server is currently unable to handle the request",
             Value::Null,
         ),
         (
-            InjectedError::Timeout,
+            ErrorFault::Timeout,
             504,
             "Timeout",
             "Timeout: request did not complete within the allotted timeout",
             json!({}),
         ),
-        (InjectedError::Conflict, 409, "Conflict", modified, json!({ "name": "a", "kind": "configmaps" })),
+        (ErrorFault::Conflict, 409, "Conflict", modified, json!({ "name": "a", "kind": "configmaps" })),
     ];
     let mut server = server(33);
     created(&mut server, "a").unwrap();
-    for (trouble, code, reason, message, details) in expected {
-        server.fail(fault(trouble, RequestFilter::default(), Hits::new(1, Some(1))));
+    for (effect, code, reason, message, details) in expected {
+        server.fail(fault(effect, RequestFilter::default(), Hits::new(1, Some(1))));
         let reply = ask(&mut server, Method::Patch, MAP);
         let status = body(&reply);
         let mut wanted = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -84,7 +84,7 @@ fn each_fault_returns_the_status_of_a_real_kube_apiserver() {
             }
         }
         assert_eq!((reply.code, status), (code, &wanted));
-        assert_eq!(reply.retry_after, (trouble == InjectedError::TooManyRequests).then_some(4));
+        assert_eq!(reply.retry_after, (effect == ErrorFault::TooManyRequests).then_some(4));
         assert_eq!(ask(&mut server, Method::Patch, MAP).code, 200, "only once");
     }
 }
@@ -98,7 +98,7 @@ fn only_matching_requests_are_counted_and_fail() {
         name: Some("b*".to_owned()),
         ..RequestFilter::default()
     };
-    server.fail(fault(InjectedError::Unavailable, creates, Hits::new(2, Some(1))));
+    server.fail(fault(ErrorFault::Unavailable, creates, Hits::new(2, Some(1))));
     created(&mut server, "a").unwrap();
     created(&mut server, "b1").unwrap();
     assert_eq!(ask(&mut server, Method::Get, MAP).code, 200);
@@ -113,7 +113,7 @@ fn reads_fail_by_verb_until_the_fault_is_healed() {
     let maps = "/api/v1/namespaces/default/configmaps";
     for (verb, path) in [("get", MAP), ("list", maps), ("watch", "/api/v1/configmaps?watch=true")] {
         let requests = RequestFilter { verb: Some(verb.to_owned()), ..RequestFilter::default() };
-        server.fail(fault(InjectedError::Unavailable, requests.clone(), Hits::new(1, None)));
+        server.fail(fault(ErrorFault::Unavailable, requests.clone(), Hits::new(1, None)));
         assert_eq!([0, 1].map(|_| ask(&mut server, Method::Get, path).code), [503, 503]);
         assert_eq!(ask(&mut server, Method::Get, "/api").code, 200, "discovery is no request for a kind");
         server.heal(Some(&requests));
@@ -124,7 +124,7 @@ fn reads_fail_by_verb_until_the_fault_is_healed() {
 #[test]
 fn conflict_faults_skip_creates_and_reads() {
     let mut server = server(33);
-    server.fail(fault(InjectedError::Conflict, RequestFilter::default(), Hits::new(1, None)));
+    server.fail(fault(ErrorFault::Conflict, RequestFilter::default(), Hits::new(1, None)));
     created(&mut server, "a").unwrap();
     assert_eq!(ask(&mut server, Method::Get, MAP).code, 200);
     assert_eq!(ask(&mut server, Method::Delete, MAP).code, 409);
@@ -140,7 +140,7 @@ fn a_write_whose_answer_is_lost_is_executed() {
         (LostAnswer::DroppedAfterWrite, "b", true),
         (LostAnswer::Dropped, "c", false),
     ] {
-        server.fail(fault(Trouble::Lost(lost), RequestFilter::default(), Hits::new(1, Some(1))));
+        server.fail(fault(FaultEffect::Lost(lost), RequestFilter::default(), Hits::new(1, Some(1))));
         let why = created(&mut server, name).unwrap_err();
         let expected =
             if lost == LostAnswer::TimeoutAfterWrite { "Timeout: " } else { "the connection closed" };
@@ -149,7 +149,7 @@ fn a_write_whose_answer_is_lost_is_executed() {
         assert_eq!(ask(&mut server, Method::Get, &path).code == 200, exists, "{lost:?}");
     }
     server.fail(fault(
-        Trouble::Lost(LostAnswer::TimeoutAfterWrite),
+        FaultEffect::Lost(LostAnswer::TimeoutAfterWrite),
         RequestFilter::default(),
         Hits::new(1, None),
     ));
@@ -161,7 +161,7 @@ fn incidents_say_what_was_done_to_whom() {
     let mut server = server(33);
     created(&mut server, "a").unwrap();
     server.keep_incidents(10);
-    server.fail(fault(InjectedError::Conflict, RequestFilter::default(), Hits::new(2, Some(1))));
+    server.fail(fault(ErrorFault::Conflict, RequestFilter::default(), Hits::new(2, Some(1))));
     for _ in 0..3 {
         ask(&mut server, Method::Patch, MAP);
     }

@@ -10,7 +10,7 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const CUSTOM: &str = "/apis/example.io/v1/versions";
 
 /// The error for a ConfigMap with this metadata; empty if it is accepted.
-fn refusal(minor: u32, metadata: &Value) -> String {
+fn rejection(minor: u32, metadata: &Value) -> String {
     let body = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata });
     let (code, text) = answer(&mut server(minor), Method::Post, MAPS, &body);
     assert!(matches!((code, text.is_empty()), (201, true) | (422, false)), "{code} {text}");
@@ -25,7 +25,7 @@ fn owner(name: &str, controller: &Value) -> Value {
 fn an_object_has_one_controller_at_most() {
     let owned = |owners: &[Value]| json!({ "name": "a", "ownerReferences": owners });
     let several = owned(&[owner("x", &json!(true)), owner("y", &json!(false)), owner("z", &Value::Null)]);
-    assert_eq!(refusal(36, &several), "");
+    assert_eq!(rejection(36, &several), "");
     let two = owned(&[owner("x", &json!(true)), owner("y", &json!(true))]);
     let why = "Only one reference can have Controller set to true. Found \"true\" in references for ReplicaSet/x and \
                ReplicaSet/y";
@@ -35,10 +35,10 @@ fn an_object_has_one_controller_at_most() {
         )
     };
     assert_eq!(
-        refusal(34, &two),
+        rejection(34, &two),
         format!("metadata.ownerReferences: Invalid value: [{},{}]: {why}", as_json("x"), as_json("y"))
     );
-    let text = refusal(33, &two);
+    let text = rejection(33, &two);
     let start = "metadata.ownerReferences: Invalid value: []v1.OwnerReference{v1.OwnerReference{APIVersion:\"apps/v1\", \
                  Kind:\"ReplicaSet\", Name:\"x\", UID:\"1\", Controller:(*bool)(0x";
     assert!(text.starts_with(start) && text.ends_with(why), "{text}");
@@ -48,7 +48,7 @@ fn an_object_has_one_controller_at_most() {
 fn an_event_cannot_be_an_owner() {
     let event = json!({ "apiVersion": "v1", "kind": "Event", "name": "e", "uid": "1" });
     assert_eq!(
-        refusal(36, &json!({ "name": "a", "ownerReferences": [event] })),
+        rejection(36, &json!({ "name": "a", "ownerReferences": [event] })),
         "metadata.ownerReferences: Invalid value: {\"apiVersion\":\"v1\",\"kind\":\"Event\",\"name\":\"e\",\"uid\":\"1\"}: \
          /v1, Kind=Event is disallowed from being an owner"
     );
@@ -59,17 +59,17 @@ fn orphan_and_foreground_deletion_exclude_each_other() {
     let metadata = json!({ "name": "a", "finalizers": ["orphan", "foregroundDeletion"] });
     let why = "finalizer orphan and foregroundDeletion cannot be both set";
     let shown = r#"["orphan","foregroundDeletion"]"#;
-    assert_eq!(refusal(36, &metadata), format!("metadata.finalizers: Invalid value: {shown}: {why}"));
+    assert_eq!(rejection(36, &metadata), format!("metadata.finalizers: Invalid value: {shown}: {why}"));
     let shown = r#"[]string{"orphan", "foregroundDeletion"}"#;
-    assert_eq!(refusal(33, &metadata), format!("metadata.finalizers: Invalid value: {shown}: {why}"));
+    assert_eq!(rejection(33, &metadata), format!("metadata.finalizers: Invalid value: {shown}: {why}"));
 }
 
 #[test]
 fn all_annotations_together_are_limited_to_256_kib() {
     let annotated =
         |size: usize| json!({ "name": "a", "annotations": { "x": "v".repeat(size - 2), "y": "" } });
-    assert_eq!(refusal(36, &annotated(262_144)), "");
-    let text = |minor| refusal(minor, &annotated(262_145));
+    assert_eq!(rejection(36, &annotated(262_144)), "");
+    let text = |minor| rejection(minor, &annotated(262_145));
     assert_eq!(text(31), "metadata.annotations: Too long: must have at most 262144 bytes");
     assert_eq!(text(32), "metadata.annotations: Too long: may not be more than 262144 bytes");
     let mut server = server(36);

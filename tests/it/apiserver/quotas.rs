@@ -19,7 +19,7 @@ fn send(server: &mut ApiServer, method: Method, path: &str, body: &Value) -> (u1
 }
 
 /// Creates an object. Returns the rejection without its common prefix; empty if it is accepted.
-fn refusal(server: &mut ApiServer, plural: &str, object: &Value) -> String {
+fn rejection(server: &mut ApiServer, plural: &str, object: &Value) -> String {
     let (code, body) = send(server, Method::Post, &format!("{CORE}/{plural}"), object);
     let text = body["message"].as_str().unwrap_or_default();
     match text.split_once(" is forbidden: ") {
@@ -35,7 +35,7 @@ fn named(name: &str) -> Value {
 fn quota(server: &mut ApiServer, name: &str, spec: &Value) {
     let mut quota = named(name);
     quota["spec"] = spec.clone();
-    assert_eq!(refusal(server, "resourcequotas", &quota), "");
+    assert_eq!(rejection(server, "resourcequotas", &quota), "");
 }
 
 fn used(server: &mut ApiServer, name: &str) -> Value {
@@ -52,7 +52,7 @@ fn pod(name: &str, resources: &Value) -> Value {
 #[test]
 fn a_quota_counts_objects_and_rejects_too_many() {
     let mut server = server(36);
-    assert_eq!(refusal(&mut server, "configmaps", &named("a")), "");
+    assert_eq!(rejection(&mut server, "configmaps", &named("a")), "");
     quota(
         &mut server,
         "q",
@@ -60,10 +60,10 @@ fn a_quota_counts_objects_and_rejects_too_many() {
     );
     let none = json!({ "configmaps": "1", "count/deployments.apps": "0", "secrets": "0" });
     assert_eq!(used(&mut server, "q"), none);
-    assert_eq!(refusal(&mut server, "configmaps", &named("b")), "");
+    assert_eq!(rejection(&mut server, "configmaps", &named("b")), "");
     assert_eq!(used(&mut server, "q")["configmaps"], "2");
     let why = "exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2";
-    assert_eq!(refusal(&mut server, "configmaps", &named("c")), why);
+    assert_eq!(rejection(&mut server, "configmaps", &named("c")), why);
     // Existing objects can change, and a deletion frees quota.
     let patch = format!("{CORE}/configmaps/b");
     assert_eq!(
@@ -73,7 +73,7 @@ fn a_quota_counts_objects_and_rejects_too_many() {
     );
     assert_eq!(send(&mut server, Method::Delete, &format!("{CORE}/configmaps/a"), &Value::Null).0, 200);
     assert_eq!(used(&mut server, "q")["configmaps"], "1");
-    assert_eq!(refusal(&mut server, "configmaps", &named("c")), "");
+    assert_eq!(rejection(&mut server, "configmaps", &named("c")), "");
     let deployment = json!({ "metadata": { "name": "d" }, "spec": { "selector": { "matchLabels": { "a": "b" } }, "template": {
         "metadata": { "labels": { "a": "b" } }, "spec": { "containers": [{ "name": "c", "image": "i" }] } } } });
     let (code, body) =
@@ -97,16 +97,16 @@ fn pods_use_quota_for_their_requests_until_they_finish() {
     quota(&mut server, "q", &json!({ "hard": hard }));
     let without_resources = pod("a", &json!({}));
     assert_eq!(
-        refusal(&mut server, "pods", &without_resources),
+        rejection(&mut server, "pods", &without_resources),
         "failed quota: q: must specify limits.memory for: c; requests.cpu for: c"
     );
     let fits = json!({ "requests": { "cpu": "600m", "memory": "1Mi", "example.io/gpu": "1" },
         "limits": { "memory": "512Mi", "example.io/gpu": "1" } });
-    assert_eq!(refusal(&mut server, "pods", &pod("a", &fits)), "");
+    assert_eq!(rejection(&mut server, "pods", &pod("a", &fits)), "");
     let taken = json!({ "requests.cpu": "600m", "limits.memory": "512Mi", "pods": "1", "requests.example.io/gpu": "1" });
     assert_eq!(used(&mut server, "q"), taken);
     assert_eq!(
-        refusal(&mut server, "pods", &pod("b", &fits)),
+        rejection(&mut server, "pods", &pod("b", &fits)),
         "exceeded quota: q, requested: requests.cpu=600m,requests.example.io/gpu=1, used: \
          requests.cpu=600m,requests.example.io/gpu=1, limited: requests.cpu=1,requests.example.io/gpu=1"
     );
@@ -118,7 +118,7 @@ fn pods_use_quota_for_their_requests_until_they_finish() {
         .with_body(&status);
     assert_eq!(server.handle(&request, now()).code, 200);
     assert_eq!(used(&mut server, "q")["requests.cpu"], "0");
-    assert_eq!(refusal(&mut server, "pods", &pod("b", &fits)), "");
+    assert_eq!(rejection(&mut server, "pods", &pod("b", &fits)), "");
 }
 
 #[test]
@@ -127,13 +127,13 @@ fn quota_scopes_select_pods_and_claims_cannot_grow_beyond_a_quota() {
     quota(&mut server, "idle", &json!({ "hard": { "pods": "0" }, "scopes": ["BestEffort"] }));
     quota(&mut server, "busy", &json!({ "hard": { "pods": "1" }, "scopes": ["NotBestEffort"] }));
     let one_cpu = json!({ "requests": { "cpu": "1" } });
-    assert_eq!(refusal(&mut server, "pods", &pod("a", &one_cpu)), "");
+    assert_eq!(rejection(&mut server, "pods", &pod("a", &one_cpu)), "");
     assert_eq!(
-        refusal(&mut server, "pods", &pod("b", &json!({}))),
+        rejection(&mut server, "pods", &pod("b", &json!({}))),
         "exceeded quota: idle, requested: pods=1, used: pods=0, limited: pods=0"
     );
     assert_eq!(
-        refusal(&mut server, "pods", &pod("b", &one_cpu)),
+        rejection(&mut server, "pods", &pod("b", &one_cpu)),
         "exceeded quota: busy, requested: pods=1, used: pods=1, limited: pods=1"
     );
     quota(
@@ -145,14 +145,14 @@ fn quota_scopes_select_pods_and_claims_cannot_grow_beyond_a_quota() {
         json!({ "metadata": { "name": name }, "spec": { "accessModes": ["ReadWriteOnce"],
         "resources": { "requests": { "storage": size } } } })
     };
-    assert_eq!(refusal(&mut server, "persistentvolumeclaims", &claim("a", "2Gi")), "");
+    assert_eq!(rejection(&mut server, "persistentvolumeclaims", &claim("a", "2Gi")), "");
     let why = "exceeded quota: room, requested: requests.storage=2Gi, used: requests.storage=2Gi, limited: requests.storage=3Gi";
-    assert_eq!(refusal(&mut server, "persistentvolumeclaims", &claim("b", "2Gi")), why);
+    assert_eq!(rejection(&mut server, "persistentvolumeclaims", &claim("b", "2Gi")), why);
     let service =
         json!({ "metadata": { "name": "s" }, "spec": { "type": "LoadBalancer", "ports": [{ "port": 80 }] } });
     let why = "exceeded quota: room, requested: services.loadbalancers=1, used: services.loadbalancers=0, limited: \
                services.loadbalancers=0";
-    assert_eq!(refusal(&mut server, "services", &service), why);
+    assert_eq!(rejection(&mut server, "services", &service), why);
 }
 
 #[test]
@@ -163,8 +163,8 @@ fn a_limit_range_defaults_and_bounds_container_resources() {
             "min": { "cpu": "100m" }, "max": { "cpu": "1" }, "maxLimitRequestRatio": { "cpu": "4" } },
         { "type": "Pod", "max": { "cpu": "1500m" } },
         { "type": "PersistentVolumeClaim", "min": { "storage": "1Gi" } } ] } });
-    assert_eq!(refusal(&mut server, "limitranges", &range), "");
-    assert_eq!(refusal(&mut server, "pods", &pod("a", &json!({}))), "");
+    assert_eq!(rejection(&mut server, "limitranges", &range), "");
+    assert_eq!(rejection(&mut server, "pods", &pod("a", &json!({}))), "");
     let (_, created) = send(&mut server, Method::Get, &format!("{CORE}/pods/a"), &Value::Null);
     assert_eq!(
         created["spec"]["containers"][0]["resources"],
@@ -189,12 +189,12 @@ fn a_limit_range_defaults_and_bounds_container_resources() {
             "cpu max limit to request ratio per Container is 4, but provided ratio is 9.000000",
         ),
     ] {
-        assert_eq!(refusal(&mut server, "pods", &pod("b", &resources)), why);
+        assert_eq!(rejection(&mut server, "pods", &pod("b", &resources)), why);
     }
     let claim = json!({ "metadata": { "name": "c" }, "spec": { "accessModes": ["ReadWriteOnce"],
         "resources": { "requests": { "storage": "1Mi" } } } });
     assert_eq!(
-        refusal(&mut server, "persistentvolumeclaims", &claim),
+        rejection(&mut server, "persistentvolumeclaims", &claim),
         "minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 1Mi"
     );
 }
@@ -203,12 +203,12 @@ fn a_limit_range_defaults_and_bounds_container_resources() {
 fn service_account_admission_adds_the_account_and_its_token_to_pods() {
     let mut server = ApiServer::builder().service_account_admission(true).build(now());
     assert_eq!(
-        refusal(&mut server, "pods", &pod("a", &json!({}))),
+        rejection(&mut server, "pods", &pod("a", &json!({}))),
         "error looking up service account default/default: serviceaccount \"default\" not found"
     );
     let account = json!({ "metadata": { "name": "default" }, "imagePullSecrets": [{ "name": "pull" }] });
-    assert_eq!(refusal(&mut server, "serviceaccounts", &account), "");
-    assert_eq!(refusal(&mut server, "pods", &pod("a", &json!({}))), "");
+    assert_eq!(rejection(&mut server, "serviceaccounts", &account), "");
+    assert_eq!(rejection(&mut server, "pods", &pod("a", &json!({}))), "");
     let (_, created) = send(&mut server, Method::Get, &format!("{CORE}/pods/a"), &Value::Null);
     let spec = &created["spec"];
     assert_eq!(
@@ -226,7 +226,7 @@ fn service_account_admission_adds_the_account_and_its_token_to_pods() {
     );
     let mut without_token = pod("b", &json!({}));
     without_token["spec"]["automountServiceAccountToken"] = json!(false);
-    assert_eq!(refusal(&mut server, "pods", &without_token), "");
+    assert_eq!(rejection(&mut server, "pods", &without_token), "");
     let (_, created) = send(&mut server, Method::Get, &format!("{CORE}/pods/b"), &Value::Null);
     assert_eq!(
         (&created["spec"]["volumes"], &created["spec"]["serviceAccountName"]),

@@ -77,14 +77,14 @@ pub(crate) fn validation_error(minor: u32, schema: &Value, value: &Value) -> Str
     let object = json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" },
         "spec": { "x": value } });
     let answer = ask(&mut server, &Write::create(&VERSIONS, object));
-    let text = answer.err().map(|refusal| refusal.message).unwrap_or_default();
+    let text = answer.err().map(|rejection| rejection.message).unwrap_or_default();
     text.replace("Version.example.io \"version\" is invalid: ", "")
 }
 
 pub(crate) fn ask(
     server: &mut ApiServer,
     write: &Write,
-) -> Result<windtunnel_core::Object, windtunnel_core::Refusal> {
+) -> Result<windtunnel_core::Object, windtunnel_core::Rejection> {
     server.write(write, &Identity::admin(), now())
 }
 
@@ -94,7 +94,7 @@ pub(super) fn put_status(server: &mut ApiServer, change: impl Fn(&mut Value)) ->
     change(&mut object);
     ask(server, &Write::update_status(&VERSIONS, object))
         .err()
-        .map(|refusal| refusal.message)
+        .map(|rejection| rejection.message)
         .unwrap_or_default()
 }
 
@@ -110,10 +110,10 @@ fn a_stale_update_conflicts_and_an_unchanged_one_keeps_the_resource_version() {
     assert_eq!(same.resource_version(), stale.resource_version());
     ask(&mut server, &Write::merge_patch(&VERSIONS, "", "version", json!({ "spec": { "channel": "y" } })))
         .unwrap();
-    let refusal = ask(&mut server, &Write::update(&VERSIONS, stale.to_value())).unwrap_err();
-    assert_eq!((refusal.code, refusal.reason.as_str()), (409, "Conflict"));
+    let rejection = ask(&mut server, &Write::update(&VERSIONS, stale.to_value())).unwrap_err();
+    assert_eq!((rejection.code, rejection.reason.as_str()), (409, "Conflict"));
     assert_eq!(
-        refusal.message,
+        rejection.message,
         "Operation cannot be fulfilled on versions.example.io \"version\": the object has been modified; please \
          apply your changes to the latest version and try again"
     );
@@ -183,8 +183,8 @@ fn a_scheduled_pod_is_marked_for_deletion_until_its_grace_period_is_zero() {
     assert_eq!(marked.number("/metadata/deletionGracePeriodSeconds"), Some(30));
     let last = ask(&mut server, &Write::delete_now(&resources::PODS, "default", "p")).unwrap();
     assert_eq!(last.name(), "p");
-    let refusal = ask(&mut server, &Write::delete(&resources::PODS, "default", "p")).unwrap_err();
-    assert_eq!((refusal.code, refusal.message.as_str()), (404, "pods \"p\" not found"));
+    let rejection = ask(&mut server, &Write::delete(&resources::PODS, "default", "p")).unwrap_err();
+    assert_eq!((rejection.code, rejection.message.as_str()), (404, "pods \"p\" not found"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use windtunnel_apiserver::ApiServer;
 use windtunnel_apiserver::service::Shared;
 use windtunnel_core::clock::VirtualClock;
 use windtunnel_core::requests::faults::{
-    Hits, Perturbation, RequestFault, RequestFilter, Trouble, WatchTrouble,
+    FaultEffect, Hits, RandomFaults, RequestFault, RequestFilter, WatchFault,
 };
 use windtunnel_core::{Identity, Write, resources};
 
@@ -67,11 +67,11 @@ impl Cluster {
         events
     }
 
-    fn fail(&self, trouble: WatchTrouble, hits: Hits) {
+    fn fail(&self, effect: WatchFault, hits: Hits) {
         let requests = RequestFilter { by: Some("slow-one".to_owned()), ..RequestFilter::default() };
         let fault = RequestFault {
             requests,
-            trouble: Trouble::Watch(trouble),
+            effect: FaultEffect::Watch(effect),
             hits,
             message: String::new(),
             retry_after: 0,
@@ -127,7 +127,7 @@ fn a_stale_client_sees_the_past_and_others_see_the_present() {
         cluster.put("a", "1");
         let (mut slow, mut other) = (cluster.watcher("slow-one").await, cluster.watcher("other").await);
         assert_eq!(next(&mut slow).await, "ready=other");
-        cluster.fail(WatchTrouble::Stale, Hits::new(1, None));
+        cluster.fail(WatchFault::Stale, Hits::new(1, None));
         cluster.put("a", "2");
         cluster.delete("a");
         cluster.put("b", "1");
@@ -159,7 +159,7 @@ fn a_new_watcher_of_a_stale_client_starts_in_the_past() {
     run(async {
         let cluster = Cluster::new();
         cluster.put("a", "1");
-        cluster.fail(WatchTrouble::Stale, Hits::new(1, None));
+        cluster.fail(WatchFault::Stale, Hits::new(1, None));
         cluster.put("a", "2");
         // With pages, kube-rs asks for the latest state.
         let cached = watcher::Config {
@@ -187,7 +187,7 @@ fn after_a_gap_only_the_last_state_of_each_object_arrives() {
         cluster.put("gone", "1");
         cluster.put("again", "1");
         let mut slow = cluster.watcher("slow-one").await;
-        cluster.fail(WatchTrouble::Gap, Hits::new(1, None));
+        cluster.fail(WatchFault::Gap, Hits::new(1, None));
         for value in ["1", "2", "3"] {
             cluster.put("new", value);
         }
@@ -211,7 +211,7 @@ fn slow_watches_deliver_each_event_after_the_delay() {
         let cluster = Cluster::new();
         let mut slow = cluster.watcher("slow-one").await;
         let seconds = |count| jiff::SignedDuration::from_secs(count);
-        cluster.fail(WatchTrouble::Slow(seconds(10)), Hits::new(1, None));
+        cluster.fail(WatchFault::Slow(seconds(10)), Hits::new(1, None));
         let began = cluster.now();
         cluster.put("a", "1");
         tokio::time::sleep(Duration::from_secs(4)).await;
@@ -229,7 +229,7 @@ fn watches_that_are_behind_lack_the_last_events_of_the_kind() {
     run(async {
         let cluster = Cluster::new();
         let mut slow = cluster.watcher("slow-one").await;
-        cluster.fail(WatchTrouble::Behind(2), Hits::new(1, None));
+        cluster.fail(WatchFault::Behind(2), Hits::new(1, None));
         cluster.put("a", "1");
         cluster.put("a", "2");
         assert!(is_silent(&mut slow, 60).await);
@@ -245,10 +245,10 @@ fn open_watches_end_at_once_or_before_an_event_and_continue() {
         let cluster = Cluster::new();
         let mut slow = cluster.watcher("slow-one").await;
         cluster.0.with(|server| server.keep_incidents(9));
-        cluster.fail(WatchTrouble::Disconnect, Hits::new(1, None));
+        cluster.fail(WatchFault::Disconnect, Hits::new(1, None));
         cluster.put("a", "1");
         assert_eq!(next(&mut slow).await, "a=1");
-        cluster.fail(WatchTrouble::Disconnect, Hits::new(2, Some(1)));
+        cluster.fail(WatchFault::Disconnect, Hits::new(2, Some(1)));
         for value in ["2", "3", "4"] {
             cluster.put("a", value);
         }
@@ -263,12 +263,12 @@ fn expired_watches_list_again() {
     run(async {
         let cluster = Cluster::new();
         let mut slow = cluster.watcher("slow-one").await;
-        cluster.fail(WatchTrouble::Expired, Hits::new(1, Some(1)));
+        cluster.fail(WatchFault::Expired, Hits::new(1, Some(1)));
         cluster.put("a", "1");
         cluster.put("a", "2");
         // The first state is lost. The client cannot continue, because it gets 410 again.
         assert_eq!(take(&mut slow, 5).await, "410 init a=2 ready=slow-one done");
-        cluster.fail(WatchTrouble::Duplicate, Hits::new(1, Some(1)));
+        cluster.fail(WatchFault::Duplicate, Hits::new(1, Some(1)));
         cluster.put("a", "3");
         assert_eq!(take(&mut slow, 6).await, "a=3 410 init a=3 ready=slow-one done");
         cluster.put("a", "4");
@@ -283,7 +283,7 @@ fn perturbed(faults: &str) -> (Vec<String>, Vec<String>) {
         let mut events = cluster.watcher("any").await;
         cluster.0.with(|server| {
             server.keep_incidents(1_000);
-            server.perturb(faults.parse::<Perturbation>().unwrap());
+            server.perturb(faults.parse::<RandomFaults>().unwrap());
         });
         let mut seen = Vec::new();
         for value in 1..=60 {

@@ -98,9 +98,9 @@ fn a_webhook_configuration_gets_defaults_and_is_validated() {
     }
     let bad = json!({ "metadata": { "name": "bad" }, "webhooks": [webhook("b", &json!({
         "name": "b", "sideEffects": "Some", "timeoutSeconds": 31, "admissionReviewVersions": [] }))] });
-    let refusal = server.write(&Write::create(&VALIDATING, bad), &Identity::admin(), now()).unwrap_err();
+    let rejection = server.write(&Write::create(&VALIDATING, bad), &Identity::admin(), now()).unwrap_err();
     assert_eq!(
-        refusal.message,
+        rejection.message,
         "ValidatingWebhookConfiguration.admissionregistration.k8s.io \"bad\" is invalid: [webhooks[0].name: Invalid \
          value: \"b\": should be a domain with at least three segments separated by dots, webhooks[0].sideEffects: \
          Unsupported value: \"Some\": supported values: \"None\", \"NoneOnDryRun\", webhooks[0].timeoutSeconds: \
@@ -221,9 +221,9 @@ fn mutating_webhooks_change_objects_before_validation() {
     );
     let delete =
         Write::delete(&resources::CONFIG_MAPS, "default", stored["metadata"]["name"].as_str().unwrap());
-    let refusal = server.write(&delete, &Identity::admin(), now()).unwrap_err();
+    let rejection = server.write(&delete, &Identity::admin(), now()).unwrap_err();
     assert_eq!(
-        refusal.message,
+        rejection.message,
         "Internal error occurred: admission webhook \"a.example.io\" attempted to modify the object, which is not \
          supported for this operation"
     );

@@ -269,7 +269,7 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    fn start(refusals: usize, alerts: &Value) -> Self {
+    fn start(rejections: usize, alerts: &Value) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", socket.local_addr().unwrap());
         let body = json!({"status": "success", "data": {"alerts": alerts}}).to_string();
@@ -280,7 +280,7 @@ impl Prometheus {
                 let mut stream = stream.unwrap();
                 let lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
                 let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
-                let (status, body) = if number < refusals {
+                let (status, body) = if number < rejections {
                     ("503 Service Unavailable", "not yet")
                 } else {
                     ("200 OK", body.as_str())

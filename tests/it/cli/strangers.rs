@@ -283,11 +283,11 @@ fn a_refused_scenario_names_its_commands_and_the_others_run() {
     ] {
         let output = environment.run(&arguments);
         assert_eq!(output.code, Some(2), "{output}");
-        let refusal = format!(
+        let rejection = format!(
             "error: {place}: this file starts commands on this machine: `sh -c \"echo >started; sleep 100\"`; if you trust them, \
              add `--allow-programs`\n"
         );
-        assert_eq!(output.stderr.matches(&refusal).count(), 1, "{output}");
+        assert_eq!(output.stderr.matches(&rejection).count(), 1, "{output}");
         assert!(output.stdout.contains(passed), "{output}");
     }
 }

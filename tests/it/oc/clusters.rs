@@ -12,7 +12,7 @@ pub(super) struct Cluster {
     pub(super) has_token: bool,
     pub(super) gates: Gates,
     /// The API server's rejection of a patch; `None` if it accepts the patch.
-    pub(super) refusal: Option<String>,
+    pub(super) rejection: Option<String>,
 }
 
 /// The base cluster. Updates are `[version, image]`, conditional ones by version
@@ -170,19 +170,19 @@ pub(super) fn cluster(section: &str, name: &str) -> Option<Cluster> {
         _ => changed(section, changes.map_or("{}", |(_, _, change)| change)),
     };
     if section == "t8" {
-        found.refusal = Some(refusal(name)?.to_owned());
+        found.rejection = Some(rejection(name)?.to_owned());
     }
     Some(found)
 }
 
 /// The rejection by the API server.
-fn refusal(name: &str) -> Option<&'static str> {
-    let refusals = [
+fn rejection(name: &str) -> Option<&'static str> {
+    let rejections = [
         ("forbidden", "clusterversions.config.openshift.io \"version\" is forbidden: no"),
         ("invalid", "ClusterVersion.config.openshift.io \"version\" is invalid: spec: bad"),
         ("conflict", "modified"),
     ];
-    refusals.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, message)| message)
+    rejections.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, message)| message)
 }
 
 /// Patch releases of 4.16, from 50 down: `r` recommended, `n` not.
@@ -253,7 +253,7 @@ fn build(facts: &Value, section: &str) -> Cluster {
         alerts: list("alerts").iter().map(|fields| alert(&text(fields, 0), &text(fields, 1))).collect(),
         has_token: facts["token"] == true,
         gates: Gates { accept_risks: facts["accept"] == true, rollback: facts["rollback"] == true },
-        refusal: None,
+        rejection: None,
     }
 }
 

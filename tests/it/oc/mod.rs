@@ -30,7 +30,7 @@ fn execute(words: &[String], cluster: &Cluster) -> (CommandOutput, Option<String
         CommandStep::Patch(patch) => {
             let body = patch.body.clone();
             assert_eq!(patch.to_value(), serde_json::from_str::<Value>(&body).unwrap());
-            let answer = cluster.refusal.as_deref();
+            let answer = cluster.rejection.as_deref();
             (patch.finish(answer.map_or(Ok(&cluster.version), Err)), Some(body))
         }
     }

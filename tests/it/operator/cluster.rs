@@ -84,7 +84,7 @@ fn create(shared: &Shared, object: Value) {
         panic!("unknown kind: {} {}", object["apiVersion"], object["kind"]);
     };
     match shared.write(&Write::create(&resource, object), &Identity::admin(), shared.now()) {
-        Err(refusal) if refusal.reason != "AlreadyExists" => panic!("{}", refusal.message),
+        Err(rejection) if rejection.reason != "AlreadyExists" => panic!("{}", rejection.message),
         _ => {}
     }
 }
@@ -93,8 +93,8 @@ fn create(shared: &Shared, object: Value) {
 pub(super) fn apply(shared: &Shared, object: &Value) {
     let resource = resources::find_with_preview(object).unwrap();
     let create = Write::create(&resource, object.clone());
-    let Err(refusal) = shared.write(&create, &Identity::admin(), shared.now()) else { return };
-    assert_eq!(refusal.reason, "AlreadyExists", "{}", refusal.message);
+    let Err(rejection) = shared.write(&create, &Identity::admin(), shared.now()) else { return };
+    assert_eq!(rejection.reason, "AlreadyExists", "{}", rejection.message);
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
     write(shared, &Write::merge_patch(&resource, text("namespace"), text("name"), object.clone()));
 }
@@ -102,7 +102,7 @@ pub(super) fn apply(shared: &Shared, object: &Value) {
 /// Writes as an administrator.
 pub(super) fn write(shared: &Shared, write: &Write) {
     let outcome = shared.write(write, &Identity::admin(), shared.now());
-    outcome.unwrap_or_else(|refusal| panic!("{}", refusal.message));
+    outcome.unwrap_or_else(|rejection| panic!("{}", rejection.message));
 }
 
 /// What operators report and how version pods end.

@@ -94,7 +94,7 @@ fn compare(folder: &Path, inputs: &Inputs, found: &mut Vec<String>) {
     let mut check = |name: &str, details: Details, real: &str| {
         let ours = match render(inputs, at, details) {
             Ok(report) => report.text,
-            Err(refusal) => format!("rejected: {refusal}"),
+            Err(rejection) => format!("rejected: {rejection}"),
         };
         if ours != real {
             found.push(format!("{} {name}\n--- ours\n{ours}--- real\n{real}", folder.display()));

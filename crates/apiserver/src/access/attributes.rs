@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use crate::gotext::quote;
 use crate::names;
+use crate::rejection::BoxedRejection;
 use crate::request::{Method, Query, Request, ResourcePath, Target};
 use crate::selector::FieldSelector;
-use crate::status::Refused;
 
 /// A user to authorize: the name and all groups.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +78,7 @@ impl<'a> Attributes<'a> {
     }
 
     /// The 403 error of a request that no authorizer allows. `reason` is the authorizers' reason, or empty.
-    pub(crate) fn forbidden(&self, user: &str, reason: &str) -> Refused {
+    pub(crate) fn forbidden(&self, user: &str, reason: &str) -> BoxedRejection {
         let mut why = format!("User {} cannot {} ", quote(user), self.verb);
         if let Some(path) = &self.path {
             why += &format!("path {}", quote(path));
@@ -96,7 +96,7 @@ impl<'a> Attributes<'a> {
         if !reason.is_empty() {
             why += &format!(": {reason}");
         }
-        Refused::not_allowed(&self.group, &self.resource, &self.name, &why)
+        BoxedRejection::not_allowed(&self.group, &self.resource, &self.name, &why)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::access::tokens::token::{Claims, ISSUER, Reference};
 use crate::access::{Access, AuthorizationMode};
 use crate::gotext::quote;
 use crate::kinds::objects::Objects;
-use crate::status::{Outcome, Refused};
+use crate::rejection::{BoxedRejection, Outcome};
 
 const INVALID: &str = "invalid bearer token";
 
@@ -38,12 +38,14 @@ impl Access {
             (Ok(Some(who)), _) => Ok(who.clone()),
             (_, Some(token)) => match self.bearer(objects, token, &[ISSUER], now) {
                 Ok((who, _)) => Ok(who),
-                Err(_) => Err(Refused::unauthorized()),
+                Err(_) => Err(BoxedRejection::unauthorized()),
             },
             // A real server that allows everything rejects anonymous requests.
-            (Ok(None), None) if self.mode == AuthorizationMode::AlwaysAllow => Err(Refused::unauthorized()),
+            (Ok(None), None) if self.mode == AuthorizationMode::AlwaysAllow => {
+                Err(BoxedRejection::unauthorized())
+            }
             (Ok(None), None) => Ok(Identity::anonymous()),
-            (Err(()), None) => Err(Refused::unauthorized()),
+            (Err(()), None) => Err(BoxedRejection::unauthorized()),
         }
     }
 

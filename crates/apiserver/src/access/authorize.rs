@@ -10,8 +10,8 @@ use crate::access::rbac::policy::Decision;
 use crate::call::Call;
 use crate::kinds::objects::Objects;
 use crate::profile::since;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::Request;
-use crate::status::{Outcome, Refused};
 
 /// The group whose members may do everything.
 const PRIVILEGED: &str = "system:masters";
@@ -48,7 +48,7 @@ impl Access {
     }
 
     /// The error about a permission that no authorizer gives.
-    fn forbidden(&mut self, objects: Objects<'_>, who: &Identity, asked: &Attributes<'_>) -> Refused {
+    fn forbidden(&mut self, objects: Objects<'_>, who: &Identity, asked: &Attributes<'_>) -> BoxedRejection {
         let decision = self.decide(objects, &who.user, &who.all_groups().collect::<Vec<_>>(), asked);
         asked.forbidden(&who.user, &decision.reason)
     }
@@ -136,7 +136,7 @@ impl Access {
         if self.may(objects, call.request.user, &asked) {
             return Ok(());
         }
-        Err(Refused::forbidden(&call.kind.resource, &call.path.name, ""))
+        Err(BoxedRejection::forbidden(&call.kind.resource, &call.path.name, ""))
     }
 }
 

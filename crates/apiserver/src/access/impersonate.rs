@@ -13,9 +13,9 @@ use crate::access::Access;
 use crate::gotext::quote;
 use crate::kinds::objects::Objects;
 use crate::names;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::Request;
 use crate::request::impersonation::Impersonate;
-use crate::status::{Outcome, Refused};
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
 const ANONYMOUS: &str = "system:anonymous";
@@ -42,10 +42,10 @@ impl Impersonate {
     }
 
     /// The 400 error of headers that name no user.
-    fn without_user(&self, constrained: bool) -> Refused {
+    fn without_user(&self, constrained: bool) -> BoxedRejection {
         let text = if constrained { self.as_user_info() } else { self.as_references() };
         let what = if constrained { "a user name" } else { "a user" };
-        Refused::bad_request(format!("requested {text} without impersonating {what}"))
+        BoxedRejection::bad_request(format!("requested {text} without impersonating {what}"))
     }
 
     /// The user as Go prints a `user.DefaultInfo` with `%#v`.

@@ -15,8 +15,8 @@ use crate::gotext::quote;
 use crate::kinds::objects::Objects;
 use crate::metadata;
 use crate::profile::Profile;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
-use crate::status::{Outcome, Refused};
 
 const AUTHORIZATION: &str = "authorization.k8s.io";
 
@@ -52,7 +52,7 @@ impl Access {
             "selfsubjectrulesreviews" => {
                 let namespace = review["spec"]["namespace"].as_str().unwrap_or_default();
                 if namespace.is_empty() {
-                    return Err(Refused::bad_request("no namespace on request"));
+                    return Err(BoxedRejection::bad_request("no namespace on request"));
                 }
                 review["status"] = self.rules_of(objects, who, namespace);
                 review["spec"] = json!({});
@@ -62,7 +62,7 @@ impl Access {
                 let token = review["spec"]["token"].as_str().unwrap_or_default();
                 if token.is_empty() {
                     let why = "token is required for TokenReview in authentication";
-                    return Err(Refused::bad_request(why));
+                    return Err(BoxedRejection::bad_request(why));
                 }
                 review["status"] = self.token_status(objects, &review["spec"], call.now);
             }
@@ -180,7 +180,7 @@ fn check_review(review: &Value, subject: bool, profile: &Profile) -> Outcome<()>
 fn match_namespace(review: &mut Value, namespace: &str) -> Outcome<()> {
     let own = metadata::text(review, "namespace");
     if !own.is_empty() && own != namespace {
-        return Err(Refused::other_namespace());
+        return Err(BoxedRejection::other_namespace());
     }
     metadata::metadata_mut(review).insert("namespace".to_owned(), json!(namespace));
     Ok(())
@@ -216,7 +216,7 @@ fn invalid(errors: &[FieldError], profile: &Profile) -> Outcome<()> {
     if errors.is_empty() {
         return Ok(());
     }
-    Err(Refused::invalid(AUTHORIZATION, "", "", errors, profile))
+    Err(BoxedRejection::invalid(AUTHORIZATION, "", "", errors, profile))
 }
 
 fn check_selector(selector: &Value, at: &str) -> Option<FieldError> {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windtunnel_core::Resource;
-use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection};
+use windtunnel_core::requests::admission::{
+    AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
+};
 
 use super::plugin::{self, PluginCluster};
 use super::reinvocation::Reinvocation;
@@ -15,9 +17,9 @@ use crate::kinds::objects::Objects;
 use crate::kinds::typed::with_empties;
 use crate::metadata;
 use crate::profile::since;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::options;
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 use crate::store::{FieldOwners, Stored, joined};
 
 /// One element of the list.
@@ -264,7 +266,7 @@ impl ApiServer {
         let mutated = self.with_plugin(index, call, attributes, |plugin, request, cluster| {
             plugin.mutate(request, object, cluster)
         });
-        mutated.map_err(|why| self.refused(call, attributes, Some(object), why))
+        mutated.map_err(|why| self.plugin_rejection(call, attributes, Some(object), why))
     }
 
     fn validate_by_plugin(
@@ -277,17 +279,17 @@ impl ApiServer {
         let checked = self.with_plugin(index, call, attributes, |plugin, request, cluster| {
             plugin.validate(request, object, cluster)
         });
-        checked.map_err(|why| self.refused(call, attributes, object, why))
+        checked.map_err(|why| self.plugin_rejection(call, attributes, object, why))
     }
 
-    fn refused(
+    fn plugin_rejection(
         &self,
         call: &Call<'_>,
         attributes: Attributes<'_>,
         object: Option<&Value>,
-        why: Rejection,
-    ) -> Refused {
-        plugin::refused(&call.kind.resource, attributes.shown_name(object), why, &self.profile)
+        why: AdmissionRejection,
+    ) -> BoxedRejection {
+        plugin::rejection(&call.kind.resource, attributes.shown_name(object), why, &self.profile)
     }
 
     /// Calls a plug-in of the list with the request and the cluster that it sees.
@@ -300,8 +302,8 @@ impl ApiServer {
             &mut dyn AdmissionPlugin,
             &AdmissionRequest<'_>,
             &mut dyn AdmittingCluster,
-        ) -> Result<(), Rejection>,
-    ) -> Result<(), Rejection> {
+        ) -> Result<(), AdmissionRejection>,
+    ) -> Result<(), AdmissionRejection> {
         let Self { admission, access, catalog, store, profile, draws, .. } = self;
         let Some(Stage::Plugin(plugin)) = admission.stages.get_mut(index) else { return Ok(()) };
         let Call { kind, path, request, now, attempt, warnings, .. } = call;
@@ -326,7 +328,7 @@ impl ApiServer {
             now: *now,
         };
         let admitted = act(&mut **plugin, &request, &mut cluster);
-        if let Err(Rejection::Forbidden(_) | Rejection::ForbiddenBecause(..)) = &admitted {
+        if let Err(AdmissionRejection::Forbidden(_) | AdmissionRejection::ForbiddenBecause(..)) = &admitted {
             cluster.access.usage.count_lacked();
         }
         admitted

@@ -11,8 +11,8 @@ use crate::call::{Call, decode};
 use crate::gotext::quote;
 use crate::kinds::typed::with_empties;
 use crate::kinds::{Kind, strategy, typed};
+use crate::rejection::Outcome;
 use crate::server::definitions::conversions;
-use crate::status::Outcome;
 use crate::store::Stored;
 
 /// The objects of a write in one version.

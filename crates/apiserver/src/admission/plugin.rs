@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windtunnel_core::clock::Time;
-use windtunnel_core::requests::admission::{AdmittingCluster, InvalidField, Permission, Rejection};
+use windtunnel_core::requests::admission::{AdmissionRejection, AdmittingCluster, InvalidField, Permission};
 use windtunnel_core::{Identity, Object, Resource};
 
 use crate::access::{Access, Attributes as AccessAttributes};
@@ -10,8 +10,8 @@ use crate::call::attempt::Attempt;
 use crate::field::FieldError;
 use crate::kinds::objects::Objects;
 use crate::profile::Profile;
+use crate::rejection::BoxedRejection;
 use crate::server::draws::Draws;
-use crate::status::Refused;
 
 /// The cluster of a plug-in.
 #[derive(Debug)]
@@ -80,26 +80,31 @@ impl AdmittingCluster for PluginCluster<'_> {
 }
 
 /// The error of a rejected write of a kind; `name` is the name that the error shows.
-pub(super) fn refused(resource: &Resource, name: &str, rejection: Rejection, profile: &Profile) -> Refused {
+pub(super) fn rejection(
+    resource: &Resource,
+    name: &str,
+    rejection: AdmissionRejection,
+    profile: &Profile,
+) -> BoxedRejection {
     match rejection {
-        Rejection::Forbidden(why) => Refused::forbidden(resource, name, &why),
-        Rejection::ForbiddenBecause(why, cause) => {
-            let mut refused = Refused::forbidden(resource, name, &why);
-            if let Some(details) = &mut refused.details {
+        AdmissionRejection::Forbidden(why) => BoxedRejection::forbidden(resource, name, &why),
+        AdmissionRejection::ForbiddenBecause(why, cause) => {
+            let mut rejection = BoxedRejection::forbidden(resource, name, &why);
+            if let Some(details) = &mut rejection.details {
                 details["causes"] = json!([cause]);
             }
-            refused
+            rejection
         }
-        Rejection::Denied(message) => Refused::by_webhook(403, "Forbidden", message, None),
-        Rejection::Invalid(fields) => {
+        AdmissionRejection::Denied(message) => BoxedRejection::by_webhook(403, "Forbidden", message, None),
+        AdmissionRejection::Invalid(fields) => {
             let errors: Vec<FieldError> = fields
                 .into_iter()
                 .map(|InvalidField { field, value, detail }| FieldError::invalid(field, value, detail))
                 .collect();
-            Refused::invalid(&resource.group, &resource.kind, name, &errors, profile)
+            BoxedRejection::invalid(&resource.group, &resource.kind, name, &errors, profile)
         }
-        Rejection::NotFound(resource, name) => Refused::not_found(&resource, &name),
-        Rejection::Internal(why) => Refused::internal_error(&why),
-        Rejection::Unclassified(message) => Refused::internal(message),
+        AdmissionRejection::NotFound(resource, name) => BoxedRejection::not_found(&resource, &name),
+        AdmissionRejection::Internal(why) => BoxedRejection::internal_error(&why),
+        AdmissionRejection::Unclassified(message) => BoxedRejection::internal(message),
     }
 }

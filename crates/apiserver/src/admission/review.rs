@@ -9,13 +9,13 @@ use crate::admission::Attributes;
 use crate::call::Call;
 use crate::gotext::quote;
 use crate::kinds::Kind;
-use crate::status::Refused;
+use crate::rejection::BoxedRejection;
 
 /// The response of a webhook.
 #[derive(Debug)]
 pub(in crate::admission) struct Verdict {
     /// The error, if the webhook rejects the write.
-    pub(in crate::admission) denied: Option<Refused>,
+    pub(in crate::admission) denied: Option<BoxedRejection>,
     /// The JSON patch of a mutating webhook, not parsed yet.
     pub(in crate::admission) patch: Option<Vec<u8>>,
     pub(in crate::admission) warnings: Vec<String>,
@@ -155,7 +155,7 @@ fn patch(response: &Value, mutating: bool, strict: bool) -> Result<Option<Vec<u8
 }
 
 /// The error of a webhook that rejects the write (`ToStatusErr`): the webhook's status, with a code of at least 400.
-fn denial(webhook: &str, status: &Value) -> Refused {
+fn denial(webhook: &str, status: &Value) -> BoxedRejection {
     let by = format!("admission webhook {} denied the request", quote(webhook));
     let text = |field: &str| status[field].as_str().unwrap_or_default();
     let message = match (text("message"), text("reason")) {
@@ -164,7 +164,7 @@ fn denial(webhook: &str, status: &Value) -> Refused {
         (message, _) => format!("{by}: {message}"),
     };
     let code = status["code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(0).max(400);
-    Refused::by_webhook(
+    BoxedRejection::by_webhook(
         code,
         text("reason"),
         message,

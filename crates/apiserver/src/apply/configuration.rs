@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::shape::{Form, ListMerge, Member, Shape};
-use super::typed::{self, Problem};
+use super::typed::{self, ValidationError};
 use crate::kinds::Kind;
 
 /// The object merged with the configuration.
@@ -12,7 +12,7 @@ use crate::kinds::Kind;
 /// The server's message for a configuration that is invalid or would replace an atomic value.
 pub(crate) fn configured(kind: &Kind, object: &Value, configuration: &Value) -> Result<Value, String> {
     let shape = Shape::for_kind(kind);
-    let text = |what: &str, problems: &[Problem]| format!("{what}: {}", Problem::text(problems));
+    let text = |what: &str, errors: &[ValidationError]| format!("{what}: {}", ValidationError::text(errors));
     typed::validate(configuration, shape, false)
         .map_err(|wrong| text("failed to convert patch object to typed object", &wrong))?;
     let mut whole = Vec::new();

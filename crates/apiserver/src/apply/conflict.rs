@@ -5,7 +5,7 @@ use serde_json::json;
 use super::managers::{Manager, Operation};
 use crate::field_set::FieldSet;
 use crate::gotext::quote;
-use crate::status::Refused;
+use crate::rejection::BoxedRejection;
 
 /// Fields of other managers that an apply would change.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub(crate) struct Conflict {
 }
 
 /// A 409 error with a cause for each field.
-pub(crate) fn refused(mut conflicts: Vec<Conflict>) -> Refused {
+pub(crate) fn rejection(mut conflicts: Vec<Conflict>) -> BoxedRejection {
     // Sorted by the JSON of the manager, like in a real server.
     conflicts.sort_by_cached_key(|conflict| identifier(&conflict.manager));
     let mut causes = Vec::new();
@@ -37,7 +37,7 @@ pub(crate) fn refused(mut conflicts: Vec<Conflict>) -> Refused {
         ),
         several => format!("Apply failed with {} conflicts: {}", several.len(), lines.join("\n")),
     };
-    Refused::apply_conflict(message, &causes)
+    BoxedRejection::apply_conflict(message, &causes)
 }
 
 /// The JSON that identifies a manager (`BuildManagerIdentifier`). The version is not part of an apply.

@@ -9,11 +9,11 @@ use serde_json::Value;
 use super::conflict::{self, Conflict};
 use super::managers::{BEFORE_FIRST_APPLY, Entry, Manager, Managers, Operation};
 use super::shape::{Form, ListMerge};
-use super::typed::{self, Comparison, Problem};
+use super::typed::{self, Comparison, ValidationError};
 use super::versions::Versions;
 use crate::field_set::FieldSet;
 use crate::metadata;
-use crate::status::{Outcome, Refused};
+use crate::rejection::{BoxedRejection, Outcome};
 
 /// Fields without owners, because every request contains them or the server sets them.
 pub(super) static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
@@ -113,7 +113,7 @@ impl Tracker<'_> {
         if !self.versions.is_custom() {
             return Ok(());
         }
-        typed::validate(object, self.versions.shape(), true).map_err(|problems| Problem::text(&problems))
+        typed::validate(object, self.versions.shape(), true).map_err(|errors| ValidationError::text(&errors))
     }
 
     /// Applies `config` to `live`. For a new object, `live` contains only its type.
@@ -132,20 +132,20 @@ impl Tracker<'_> {
         let shape = self.versions.shape();
         let managers = if managers.0.is_empty() && !is_new {
             self.named(BEFORE_FIRST_APPLY).try_update(None, live, managers).map_err(|why| {
-                Refused::internal(format!("failed to create manager for existing fields: {why}"))
+                BoxedRejection::internal(format!("failed to create manager for existing fields: {why}"))
             })?
         } else {
             managers
         };
-        typed::validate(config, shape, false).map_err(|problems| untyped("patch", config, &problems))?;
-        typed::validate(live, shape, true).map_err(|problems| untyped("live", live, &problems))?;
+        typed::validate(config, shape, false).map_err(|errors| untyped("patch", config, &errors))?;
+        typed::validate(live, shape, true).map_err(|errors| untyped("live", live, &errors))?;
         match self.try_apply(live, config, managers.clone(), force)? {
             Ok(applied) => Ok(applied),
             Err(conflicts) => match self.remaining_conflicts(live, conflicts) {
                 conflicts if conflicts.is_empty() => {
-                    self.try_apply(live, config, managers, true)?.map_err(conflict::refused)
+                    self.try_apply(live, config, managers, true)?.map_err(conflict::rejection)
                 }
-                conflicts => Err(conflict::refused(conflicts)),
+                conflicts => Err(conflict::rejection(conflicts)),
             },
         }
     }
@@ -157,10 +157,10 @@ impl Tracker<'_> {
         mut managers: Managers,
         force: bool,
     ) -> Outcome<Result<Applied, Vec<Conflict>>> {
-        self.reconcile(&mut managers, live).map_err(Refused::internal)?;
+        self.reconcile(&mut managers, live).map_err(BoxedRejection::internal)?;
         let shape = self.versions.shape();
-        let merged = typed::merge(live, config, shape).map_err(|problems| {
-            Refused::internal(format!("failed to merge config: {}", Problem::text(&problems)))
+        let merged = typed::merge(live, config, shape).map_err(|errors| {
+            BoxedRejection::internal(format!("failed to merge config: {}", ValidationError::text(&errors)))
         })?;
         let mut fields = typed::fields(config, shape);
         fields.subtract_with_children(&self.reset);
@@ -170,10 +170,10 @@ impl Tracker<'_> {
         managers.0.push(Entry { manager: me.clone(), time, fields });
         let object = self
             .prune(merged, &managers, last.as_ref())
-            .map_err(|why| Refused::internal(format!("failed to prune fields: {why}")))?;
+            .map_err(|why| BoxedRejection::internal(format!("failed to prune fields: {why}")))?;
         let comparison = typed::compare(live, &object, shape).without(&self.reset);
         let others = self.remove_from_others(live, &object, &comparison, &mut managers, Some(&me), force);
-        if let Err(conflicts) = others.map_err(Refused::internal)? {
+        if let Err(conflicts) = others.map_err(BoxedRejection::internal)? {
             return Ok(Err(conflicts));
         }
         let changes = object != *live;
@@ -325,16 +325,16 @@ impl Tracker<'_> {
 }
 
 /// A 500 error about a value that does not have the shape of its kind.
-fn untyped(what: &str, object: &Value, problems: &[Problem]) -> Refused {
-    failed(&format!("create typed {what} object"), object, "", &Problem::text(problems))
+fn untyped(what: &str, object: &Value, errors: &[ValidationError]) -> BoxedRejection {
+    failed(&format!("create typed {what} object"), object, "", &ValidationError::text(errors))
 }
 
 /// A 500 error about an object that the server failed to process.
-pub(crate) fn failed(task: &str, object: &Value, target: &str, why: &str) -> Refused {
+pub(crate) fn failed(task: &str, object: &Value, target: &str, why: &str) -> BoxedRejection {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let (group, version) = text("apiVersion").rsplit_once('/').unwrap_or(("", text("apiVersion")));
     let (namespace, name) = (metadata::text(object, "namespace"), metadata::text(object, "name"));
-    Refused::internal(format!(
+    BoxedRejection::internal(format!(
         "failed to {task} ({namespace}/{name}; {group}/{version}, Kind={}){target}: {why}",
         text("kind")
     ))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::shape::Shape;
-use super::typed::{self, Problem};
+use super::typed::{self, ValidationError};
 use crate::field_set::FieldSet;
 use crate::kinds::custom::Version;
 use crate::kinds::{Custom, Kind, typed as go_types};
@@ -86,7 +86,8 @@ impl<'a> Versions<'a> {
         // An object in the version of the request is not converted, even if it was stored with the name of another one.
         let is_renamed = matches!(converted, Cow::Borrowed(_)) && self.is_own(api_version);
         if !is_renamed {
-            typed::validate(&converted, found.shape(), false).map_err(|problems| Problem::text(&problems))?;
+            typed::validate(&converted, found.shape(), false)
+                .map_err(|errors| ValidationError::text(&errors))?;
         }
         Ok(Some((converted, found.shape())))
     }

@@ -5,7 +5,7 @@ use windtunnel_core::requests::faults::LostAnswer;
 
 use super::prepared::Prepared;
 use crate::outbound::hooks::{HookCall, HookError};
-use crate::status::Refused;
+use crate::rejection::BoxedRejection;
 
 /// The most webhook calls of one request. Ends a request whose reviews differ at every restart.
 const MAX_CALLS: usize = 256;
@@ -73,9 +73,9 @@ impl Attempt {
     }
 
     /// Stops the copy at the point at which the request is stored. Returns an error for its stages, which no client sees.
-    pub(crate) fn stop_ahead(&mut self) -> Refused {
+    pub(crate) fn stop_ahead(&mut self) -> BoxedRejection {
         self.runner = Runner::StoppedCopy;
-        Refused::internal("prepared")
+        BoxedRejection::internal("prepared")
     }
 
     /// Keeps a prepared write for the server.
@@ -107,15 +107,15 @@ impl Attempt {
     ///
     /// # Errors
     /// There is no answer yet. No client sees this error.
-    pub(crate) fn ask(&mut self, call: HookCall) -> Result<Result<Value, HookError>, Refused> {
+    pub(crate) fn ask(&mut self, call: HookCall) -> Result<Result<Value, HookError>, BoxedRejection> {
         if let Some((_, answer)) = self.answers.iter().find(|(answered, _)| *answered == call) {
             return Ok(answer.clone());
         }
         if self.answers.len() >= MAX_CALLS {
-            return Err(Refused::timed_out());
+            return Err(BoxedRejection::timed_out());
         }
         self.pending.push(call);
-        Err(Refused::internal("waiting for a webhook"))
+        Err(BoxedRejection::internal("waiting for a webhook"))
     }
 
     /// Requests a restart from the first stage.

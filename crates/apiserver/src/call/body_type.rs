@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::facts::types;
 use crate::gotext::json_type;
-use crate::status::{Outcome, Refused};
+use crate::rejection::{BoxedRejection, Outcome};
 
 /// Group, version and kind.
 pub(crate) type TypeName<'a> = (&'a str, &'a str, &'a str);
@@ -71,7 +71,7 @@ pub(crate) fn check(expected: TypeName<'_>, kind: &str, api_version: &str) -> Ou
     let unhandled = |why: String| {
         let (_, version, kind) = given;
         let wanted = expected.2;
-        Refused::bad_request(format!(
+        BoxedRejection::bad_request(format!(
             "{kind} in version \"{version}\" cannot be handled as a {wanted}: {why}"
         ))
     };
@@ -93,7 +93,7 @@ pub(crate) fn check(expected: TypeName<'_>, kind: &str, api_version: &str) -> Ou
         )));
     }
     let wanted = joined(expected.0, expected.1);
-    Err(Refused::bad_request(format!(
+    Err(BoxedRejection::bad_request(format!(
         "the API version in the data ({named}) does not match the expected API version ({wanted})"
     )))
 }
@@ -200,7 +200,7 @@ mod tests {
             ),
         ] {
             let message = check(expected, kind, version)
-                .map_or_else(|refused| refused.message.clone(), |()| String::new());
+                .map_or_else(|rejection| rejection.message.clone(), |()| String::new());
             assert_eq!(message, why);
         }
     }

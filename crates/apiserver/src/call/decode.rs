@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value, json};
 
-use crate::call::{Call, Owners, body_type, mistakes};
+use crate::call::{Call, Owners, body_type, field_validation};
 use crate::delta::Delta;
 use crate::facts::types;
 use crate::field::FieldError;
@@ -10,10 +10,10 @@ use crate::kinds::typed::Source;
 use crate::kinds::{Kind, defaults, typed};
 use crate::metadata;
 use crate::profile::Profile;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::body::{no_type, parse_as, summary};
 use crate::request::{Body, Method, Text};
 use crate::schema::{default, embedded, prune};
-use crate::status::{Outcome, Refused};
 
 /// Parses the body of a call.
 pub(crate) fn body(call: &mut Call<'_>) -> Outcome<Value> {
@@ -146,11 +146,11 @@ fn changed_fields(baseline: &Value, object: &Value) -> Vec<String> {
 
 /// Warns about repeated and unknown fields, or rejects them.
 fn report(call: &mut Call<'_>, kind: &Kind, unknown: &[String]) -> Outcome<()> {
-    mistakes::report(call, &unhandled_prefix(kind), unknown)
+    field_validation::report(call, &unhandled_prefix(kind), unknown)
 }
 
-fn unhandled(kind: &Kind, why: &str) -> Refused {
-    Refused::bad_request(unhandled_prefix(kind) + why)
+fn unhandled(kind: &Kind, why: &str) -> BoxedRejection {
+    BoxedRejection::bad_request(unhandled_prefix(kind) + why)
 }
 
 /// The start of the error message for a body that does not decode to an object of the kind.
@@ -202,7 +202,7 @@ fn check_patched_type(call: &Call<'_>, value: &mut Value, profile: &Profile) -> 
     let (version, kind, expected) = (text("apiVersion"), text("kind"), resource.api_version());
     if version.is_empty() {
         let why = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
-        return Err(Refused::internal_error(why));
+        return Err(BoxedRejection::internal_error(why));
     }
     if call.path.subresource == "status" {
         (value["apiVersion"], value["kind"]) = (json!(expected), json!(resource.kind));
@@ -220,7 +220,7 @@ fn check_patched_type(call: &Call<'_>, value: &mut Value, profile: &Profile) -> 
     }
     let group = version.split_once('/').map_or("", |(group, _)| group);
     let name = metadata::text(value, "name").to_owned();
-    Err(Refused::invalid(group, &kind, &name, &errors, profile))
+    Err(BoxedRejection::invalid(group, &kind, &name, &errors, profile))
 }
 
 /// Checks `apiVersion` and `kind`, and fills in missing ones. Custom resources must have a `kind`. Errors show the body, or the
@@ -250,13 +250,13 @@ fn check_type(kind: &Kind, value: &mut Value, body: Option<&Text>, profile: &Pro
     } else if !given.is_empty() && given != resource.kind {
         let error = FieldError::invalid("kind", given.as_str(), format!("must be {}", resource.kind));
         let name = metadata::text(value, "name").to_owned();
-        return Err(Refused::invalid(&resource.group, &given, &name, &[error], profile));
+        return Err(BoxedRejection::invalid(&resource.group, &given, &name, &[error], profile));
     }
     if version.is_empty() {
         map.insert("apiVersion".to_owned(), json!(resource.api_version()));
     } else if !resource.has_api_version(&version) {
         let expected = resource.api_version();
-        return Err(Refused::bad_request(format!(
+        return Err(BoxedRejection::bad_request(format!(
             "the API version in the data ({version}) does not match the expected API version ({expected})"
         )));
     }
@@ -267,9 +267,9 @@ fn check_type(kind: &Kind, value: &mut Value, body: Option<&Text>, profile: &Pro
 }
 
 /// The error for a body from which the decoder cannot read the type.
-pub(crate) fn unrecognized(kind: &str, why: &str, data: &[u8]) -> Refused {
+pub(crate) fn unrecognized(kind: &str, why: &str, data: &[u8]) -> BoxedRejection {
     let data = summary(data);
-    Refused::bad_request(format!(
+    BoxedRejection::bad_request(format!(
         "the object provided is unrecognized (must be of type {kind}): {why} ({data})"
     ))
 }

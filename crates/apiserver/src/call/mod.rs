@@ -3,7 +3,7 @@
 pub(crate) mod attempt;
 pub(crate) mod body_type;
 pub(crate) mod decode;
-pub(crate) mod mistakes;
+pub(crate) mod field_validation;
 pub(crate) mod part;
 pub(crate) mod prepared;
 
@@ -19,13 +19,13 @@ use crate::delta::Delta;
 use crate::kinds::Kind;
 use crate::kinds::typed::Empty;
 use crate::profile::Profile;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::accept::{self, Media, Objects};
 use crate::request::body;
 use crate::request::clock_skew::ClockSkew;
 use crate::request::options::WriteOptions;
 use crate::request::view::View;
 use crate::request::{Method, Request, ResourcePath};
-use crate::status::{Outcome, Refused};
 use crate::store::Stored;
 
 /// The owners of an object's fields before it is written.
@@ -189,8 +189,8 @@ impl<'a> Call<'a> {
         };
         match (known, &self.kind.custom) {
             (true, _) => Ok(()),
-            (false, Some(_)) => Err(Refused::not_found(&self.kind.resource, &self.path.name)),
-            (false, None) => Err(Refused::unknown_resource()),
+            (false, Some(_)) => Err(BoxedRejection::not_found(&self.kind.resource, &self.path.name)),
+            (false, None) => Err(BoxedRejection::unknown_resource()),
         }
     }
 }

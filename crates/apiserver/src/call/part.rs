@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use windtunnel_core::Resource;
 
 use crate::call::decode::unrecognized;
-use crate::call::{Call, body_type, mistakes};
+use crate::call::{Call, body_type, field_validation};
 use crate::kinds::typed;
 use crate::metadata;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::body::{no_type, parse_as};
 use crate::request::{Body, Text};
-use crate::status::{Outcome, Refused};
 
 /// The message about a body of another type than Scale, for a custom resource.
 const NO_SCALE: &str = "no kind is registered for the type v1.Scale in scheme \
@@ -31,18 +31,18 @@ pub(crate) fn body(call: &mut Call<'_>, types: &[(&str, &str)], kind: &str) -> O
     if !known || (!given.is_empty() && given != kind) {
         let wrong = body_type::check((group, default_version, kind), &given, &version);
         // The decoder of a custom resource's Scale fails before it can name the type.
-        wrong.map_err(
-            |refused| if call.kind.custom.is_some() { Refused::bad_request(NO_SCALE) } else { refused },
-        )?;
+        wrong.map_err(|rejection| {
+            if call.kind.custom.is_some() { BoxedRejection::bad_request(NO_SCALE) } else { rejection }
+        })?;
     }
     let prefix = format!("{kind} in version \"{default_version}\" cannot be handled as a {kind}: ");
     let mut unknown = typed::decode_as(group, default_version, kind, &mut value)
-        .map_err(|why| Refused::bad_request(format!("{prefix}{why}")))?;
+        .map_err(|why| BoxedRejection::bad_request(format!("{prefix}{why}")))?;
     unknown.sort();
-    mistakes::report(call, &prefix, &unknown)?;
+    field_validation::report(call, &prefix, &unknown)?;
     let namespace = metadata::text(&value, "namespace");
     if !namespace.is_empty() && namespace != call.path.namespace {
-        return Err(Refused::other_namespace());
+        return Err(BoxedRejection::other_namespace());
     }
     Ok(value)
 }

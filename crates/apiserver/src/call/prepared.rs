@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Call;
 use crate::kinds::Kind;
 use crate::kinds::typed::Empty;
-use crate::status::Refused;
+use crate::rejection::BoxedRejection;
 use crate::store::{Entry, FieldOwners, Stored};
 
 /// A prepared write.
@@ -16,7 +16,7 @@ pub(crate) struct Prepared {
     /// The revision of the copy.
     pub(crate) revision: u64,
     pub(crate) kind: Arc<Kind>,
-    pub(crate) result: Result<Write, Refused>,
+    pub(crate) result: Result<Write, BoxedRejection>,
     found: Found,
 }
 
@@ -52,7 +52,7 @@ impl Prepared {
     pub(crate) fn new(
         call: &mut Call<'_>,
         revision: u64,
-        result: Result<Write, Refused>,
+        result: Result<Write, BoxedRejection>,
         fits_in_etcd: bool,
     ) -> Self {
         let found = Found {
@@ -67,7 +67,7 @@ impl Prepared {
     }
 
     /// Gives a call what the stages of the copy found out, and returns how it ends.
-    pub(crate) fn resume(self, call: &mut Call<'_>) -> Result<Write, Refused> {
+    pub(crate) fn resume(self, call: &mut Call<'_>) -> Result<Write, BoxedRejection> {
         let Found { warnings, new_name, empties, before, is_encoded_anew, fits_in_etcd } = self.found;
         (call.warnings, call.new_name, call.empties, call.before) = (warnings, new_name, empties, before);
         (call.is_encoded_anew, call.attempt.fits_in_etcd) = (is_encoded_anew, fits_in_etcd);

@@ -11,7 +11,7 @@ mod equal;
 pub(crate) mod escape;
 pub(crate) mod estimate;
 mod eval;
-mod issue;
+mod expression_error;
 pub(crate) mod json;
 #[expect(clippy::unnecessary_wraps, reason = "functions of libraries have one type")]
 pub(crate) mod library;

@@ -2,7 +2,7 @@
 
 use super::check::{self, Environment};
 use super::eval::{self, Evaluated};
-use super::issue::{self, Issue};
+use super::expression_error::{self, ExpressionError};
 use super::syntax::{Kind, Node, parse};
 use super::types::Type;
 use super::value::{EvalError, Value};
@@ -34,7 +34,8 @@ impl Program {
     /// # Errors
     /// The expression is wrong, or always fails.
     pub(crate) fn compile(source: &str, env: &Environment) -> Result<Self, CompileError> {
-        let wrong = |issues: Vec<Issue>| CompileError::Expression(issue::show(source, &issues));
+        let wrong =
+            |errors: Vec<ExpressionError>| CompileError::Expression(expression_error::show(source, &errors));
         let (mut root, nodes) = parse(source).map_err(wrong)?;
         let types = check::check(&mut root, nodes, env).map_err(wrong)?;
         check::constants::check(&root).map_err(CompileError::Constants)?;

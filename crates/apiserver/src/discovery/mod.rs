@@ -14,7 +14,7 @@ pub(crate) use services::{all_groups, is_delegated};
 
 use super::kinds::Kind;
 use super::kinds::catalog::Catalog;
-use super::status::{Outcome, Refused};
+use super::rejection::{BoxedRejection, Outcome};
 
 /// The document of `/api`.
 pub(crate) fn versions() -> Value {
@@ -32,7 +32,7 @@ pub(crate) fn group_list(groups: &[Group]) -> Value {
 /// The document of `/apis/GROUP`.
 pub(crate) fn group(groups: &[Group], name: &str) -> Outcome<Value> {
     let found = groups.iter().find(|group| group.name == name && !name.is_empty());
-    let mut entry = group_entry(found.ok_or_else(Refused::unknown_path)?);
+    let mut entry = group_entry(found.ok_or_else(BoxedRejection::unknown_path)?);
     entry["kind"] = json!("APIGroup");
     entry["apiVersion"] = json!("v1");
     Ok(entry)
@@ -51,9 +51,9 @@ pub(crate) fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Ou
     if found.peek().is_none() {
         // The path of a built-in group exists even without this version; that of another group does not.
         return Err(if catalog.is_builtin(group) {
-            Refused::unknown_resource()
+            BoxedRejection::unknown_resource()
         } else {
-            Refused::unknown_path()
+            BoxedRejection::unknown_path()
         });
     }
     let minor = catalog.minor();

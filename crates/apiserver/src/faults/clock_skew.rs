@@ -1,7 +1,7 @@
 //! Clients with a wrong clock.
 
 use windtunnel_core::Resource;
-use windtunnel_core::requests::faults::Trouble;
+use windtunnel_core::requests::faults::FaultEffect;
 
 use super::{Active, Faults, Reader};
 use crate::request::clock_skew::ClockSkew;
@@ -30,8 +30,8 @@ impl Faults {
 
 impl Active {
     fn clock_skew(&self) -> Option<ClockSkew> {
-        match self.fault.trouble {
-            Trouble::SkewedClock(ahead) => Some(ClockSkew::ahead_by(ahead)),
+        match self.fault.effect {
+            FaultEffect::SkewedClock(ahead) => Some(ClockSkew::ahead_by(ahead)),
             _ => None,
         }
     }

@@ -20,13 +20,13 @@ mod sight;
 mod write_times;
 
 use windtunnel_core::clock::Time;
-use windtunnel_core::requests::faults::{Perturbation, RequestFault, RequestFilter, Trouble, WatchTrouble};
+use windtunnel_core::requests::faults::{FaultEffect, RandomFaults, RequestFault, RequestFilter, WatchFault};
 
 use self::expired::ExpiredWatches;
 pub use self::incidents::Incident;
 pub(crate) use self::incidents::Incidents;
 pub(crate) use self::killer::Killer;
-use self::random::RandomFaults;
+use self::random::FaultDraws;
 pub(crate) use self::reader::{Client, Reader};
 pub(crate) use self::requests::Verdict;
 pub(crate) use self::sight::{Cut, Sight};
@@ -47,7 +47,7 @@ struct Active {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults {
     active: Vec<Active>,
-    random: Option<RandomFaults>,
+    random: Option<FaultDraws>,
     /// The times of writes, for events that arrive later.
     times: WriteTimes,
     expired: ExpiredWatches,
@@ -63,7 +63,7 @@ pub(crate) struct Faults {
 impl Faults {
     /// Injects a fault, at a revision of the store.
     pub(crate) fn inject(&mut self, fault: RequestFault, since: u64) {
-        self.epoch += u64::from(matches!(fault.trouble, Trouble::Watch(_)));
+        self.epoch += u64::from(matches!(fault.effect, FaultEffect::Watch(_)));
         self.active.push(Active { fault, since, watches: self.watches });
     }
 
@@ -74,8 +74,8 @@ impl Faults {
     }
 
     /// Gives random faults to clients from now on.
-    pub(crate) fn perturb(&mut self, perturbation: Perturbation) {
-        self.random = Some(RandomFaults::new(perturbation));
+    pub(crate) fn perturb(&mut self, random_faults: RandomFaults) {
+        self.random = Some(FaultDraws::new(random_faults));
         self.epoch += 1;
     }
 
@@ -101,13 +101,16 @@ impl Faults {
 
     /// Whether a fault may change what clients see.
     pub(crate) fn change_views(&self) -> bool {
-        self.random.is_some() || self.watch_troubles().next().is_some() || self.has_skewed_clocks()
+        self.random.is_some() || self.watch_faults().next().is_some() || self.has_skewed_clocks()
     }
 
-    fn watch_troubles(&self) -> impl Iterator<Item = (&Active, WatchTrouble)> {
-        self.active.iter().filter_map(|active| match active.fault.trouble {
-            Trouble::Watch(trouble) => Some((active, trouble)),
-            Trouble::Error(_) | Trouble::Lost(_) | Trouble::Kill(_) | Trouble::SkewedClock(_) => None,
+    fn watch_faults(&self) -> impl Iterator<Item = (&Active, WatchFault)> {
+        self.active.iter().filter_map(|active| match active.fault.effect {
+            FaultEffect::Watch(effect) => Some((active, effect)),
+            FaultEffect::Error(_)
+            | FaultEffect::Lost(_)
+            | FaultEffect::Kill(_)
+            | FaultEffect::SkewedClock(_) => None,
         })
     }
 
@@ -119,8 +122,8 @@ impl Faults {
 
     /// Notes when the last writes were made, if a fault delays their events.
     pub(crate) fn note_writes(&mut self, store: &Store, now: Time) {
-        let slow = self.watch_troubles().any(|(_, trouble)| matches!(trouble, WatchTrouble::Slow(_)));
-        if slow || self.random.as_ref().is_some_and(RandomFaults::delay_events) {
+        let slow = self.watch_faults().any(|(_, effect)| matches!(effect, WatchFault::Slow(_)));
+        if slow || self.random.as_ref().is_some_and(FaultDraws::delay_events) {
             self.times.note(store.revision(), now);
         }
     }

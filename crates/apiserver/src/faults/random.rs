@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::requests::faults::{
-    Perturbation, PerturbationKind as Kind, RequestAttributes, WatchTrouble,
+    RandomFaultKind as Kind, RandomFaults, RequestAttributes, WatchFault,
 };
 use windtunnel_core::rng::{Stream, Streams};
 
@@ -32,8 +32,8 @@ const OF_SETUP: [&str; 4] = [
 
 /// The random faults of a server.
 #[derive(Debug, Clone)]
-pub(super) struct RandomFaults {
-    perturbation: Perturbation,
+pub(super) struct FaultDraws {
+    random_faults: RandomFaults,
     streams: Streams,
     requests: BTreeMap<String, RequestDraws>,
     readers: BTreeMap<String, ReaderDraws>,
@@ -71,19 +71,19 @@ struct Hold {
     gap: bool,
 }
 
-impl RandomFaults {
-    pub(super) fn new(perturbation: Perturbation) -> Self {
-        let streams = Streams::new(perturbation.seed.unwrap_or_default());
-        Self { perturbation, streams, requests: BTreeMap::new(), readers: BTreeMap::new() }
+impl FaultDraws {
+    pub(super) fn new(random_faults: RandomFaults) -> Self {
+        let streams = Streams::new(random_faults.seed.unwrap_or_default());
+        Self { random_faults, streams, requests: BTreeMap::new(), readers: BTreeMap::new() }
     }
 
     /// Whether the events of some kinds arrive later.
     pub(super) fn delay_events(&self) -> bool {
-        self.perturbation.has(Kind::Slow)
+        self.random_faults.has(Kind::Slow)
     }
 
     fn selects(&self, request: &RequestAttributes<'_>) -> bool {
-        let wanted = &self.perturbation.requests;
+        let wanted = &self.random_faults.requests;
         wanted.matches(request) && (wanted.kind.is_some() || !OF_SETUP.contains(&request.kind))
     }
 
@@ -96,7 +96,8 @@ impl RandomFaults {
         if !self.selects(request) {
             return None;
         }
-        let kinds: Vec<Kind> = self.perturbation.kinds.iter().copied().filter(|kind| may_be(*kind)).collect();
+        let kinds: Vec<Kind> =
+            self.random_faults.kinds.iter().copied().filter(|kind| may_be(*kind)).collect();
         let program = request.agent.split('/').next().unwrap_or_default();
         let RequestAttributes { verb, kind, subresource, user, .. } = request;
         let name = format!("{program} {user} {verb} {kind} {subresource}");
@@ -110,7 +111,7 @@ impl RandomFaults {
             draws.pause -= 1;
             return None;
         }
-        if draws.stream.between(1, 100) > u64::from(self.perturbation.rate) {
+        if draws.stream.between(1, 100) > u64::from(self.random_faults.rate) {
             return None;
         }
         draws.pause = PAUSE;
@@ -129,8 +130,8 @@ impl RandomFaults {
         now: Time,
         incidents: &mut Incidents,
     ) {
-        let kinds = [Kind::Stale, Kind::Gap].into_iter().filter(|kind| self.perturbation.has(*kind));
-        let (kinds, rate): (Vec<Kind>, u32) = (kinds.collect(), self.perturbation.rate);
+        let kinds = [Kind::Stale, Kind::Gap].into_iter().filter(|kind| self.random_faults.has(*kind));
+        let (kinds, rate): (Vec<Kind>, u32) = (kinds.collect(), self.random_faults.rate);
         let slow = self.delay_events();
         let Some(draws) = self.reader(reader, store) else { return };
         if slow {
@@ -151,15 +152,15 @@ impl RandomFaults {
     }
 
     /// Draws whether a watch ends at the next event.
-    pub(super) fn end(&mut self, reader: &Reader) -> Option<WatchTrouble> {
+    pub(super) fn end(&mut self, reader: &Reader) -> Option<WatchFault> {
         let ends = [
-            (Kind::Disconnect, WatchTrouble::Disconnect),
-            (Kind::Expired, WatchTrouble::Expired),
-            (Kind::Duplicate, WatchTrouble::Duplicate),
+            (Kind::Disconnect, WatchFault::Disconnect),
+            (Kind::Expired, WatchFault::Expired),
+            (Kind::Duplicate, WatchFault::Duplicate),
         ];
-        let ends = ends.into_iter().filter(|(kind, _)| self.perturbation.has(*kind));
-        let ends: Vec<WatchTrouble> = ends.map(|(_, trouble)| trouble).collect();
-        let rate = self.perturbation.rate;
+        let ends = ends.into_iter().filter(|(kind, _)| self.random_faults.has(*kind));
+        let ends: Vec<WatchFault> = ends.map(|(_, effect)| effect).collect();
+        let rate = self.random_faults.rate;
         let draws = self.readers.get_mut(&name(reader)).filter(|_| !ends.is_empty())?;
         draws.until_end = draws.until_end.saturating_sub(1);
         if draws.until_end > 0 {
@@ -180,7 +181,7 @@ impl RandomFaults {
         if self.readers.len() >= LIMIT && !self.readers.contains_key(&name) {
             return None;
         }
-        let (streams, rate) = (self.streams, self.perturbation.rate);
+        let (streams, rate) = (self.streams, self.random_faults.rate);
         Some(self.readers.entry(name).or_insert_with_key(|name| {
             let stream = |what: &str| streams.stream(&format!("{what} {name}"));
             let (mut past, mut ends) = (stream("past"), stream("end"));

@@ -6,15 +6,15 @@ use serde_json::Value;
 use windtunnel_core::Resource;
 use windtunnel_core::clock::Time;
 use windtunnel_core::requests::faults::{
-    Hits, InjectedError, KillMoment, LostAnswer, PerturbationKind, RequestAttributes, RequestFault,
-    RequestFilter, Trouble,
+    ErrorFault, FaultEffect, Hits, KillMoment, LostAnswer, RandomFaultKind, RequestAttributes, RequestFault,
+    RequestFilter,
 };
 
 use super::{Faults, Incident};
 use crate::call::verb;
 use crate::kinds::Kind;
+use crate::rejection::BoxedRejection;
 use crate::request::{Body, Request, ResourcePath, Via, body};
-use crate::status::Refused;
 
 /// The `Retry-After` of random 429 answers, in seconds.
 const RETRY_AFTER: u32 = 1;
@@ -23,7 +23,7 @@ const RETRY_AFTER: u32 = 1;
 #[derive(Debug)]
 pub(crate) enum Verdict {
     /// The server answers with an error instead.
-    Refuse(Refused),
+    Refuse(BoxedRejection),
     /// The connection closes, and the server does nothing.
     Drop,
     /// The server executes the write, and the answer is lost.
@@ -75,9 +75,9 @@ impl Faults {
         let verdict = fault.hits.count_match().then(|| {
             let verdict = verdict(fault, request);
             let effect = verdict.effect();
-            let (name, Selected { attributes, namespace, .. }) = (fault.trouble.name(), request);
+            let (name, Selected { attributes, namespace, .. }) = (fault.effect.name(), request);
             self.incidents.add(|| Incident::new(now, name, attributes, namespace, effect));
-            if let Trouble::Kill(moment) = fault.trouble {
+            if let FaultEffect::Kill(moment) = fault.effect {
                 self.killer.kill(process, &described(moment, request));
             }
             verdict
@@ -95,23 +95,23 @@ impl Faults {
     ) -> Option<Verdict> {
         let writes = is_write(request.attributes.verb);
         let (kind, after_write) = self.random.as_mut()?.draw(&request.attributes, |kind| match kind {
-            PerturbationKind::Conflict => writes && is_conditional(),
-            PerturbationKind::TooManyRequests
-            | PerturbationKind::InternalError
-            | PerturbationKind::Timeout
-            | PerturbationKind::Dropped => true,
+            RandomFaultKind::Conflict => writes && is_conditional(),
+            RandomFaultKind::TooManyRequests
+            | RandomFaultKind::InternalError
+            | RandomFaultKind::Timeout
+            | RandomFaultKind::Dropped => true,
             _ => false,
         })?;
-        let trouble = match (kind, after_write && writes) {
-            (PerturbationKind::Conflict, _) => InjectedError::Conflict.into(),
-            (PerturbationKind::TooManyRequests, _) => InjectedError::TooManyRequests.into(),
-            (PerturbationKind::InternalError, _) => InjectedError::InternalError.into(),
-            (PerturbationKind::Timeout, false) => InjectedError::Timeout.into(),
-            (PerturbationKind::Timeout, true) => Trouble::Lost(LostAnswer::TimeoutAfterWrite),
-            (_, false) => Trouble::Lost(LostAnswer::Dropped),
-            (_, true) => Trouble::Lost(LostAnswer::DroppedAfterWrite),
+        let effect = match (kind, after_write && writes) {
+            (RandomFaultKind::Conflict, _) => ErrorFault::Conflict.into(),
+            (RandomFaultKind::TooManyRequests, _) => ErrorFault::TooManyRequests.into(),
+            (RandomFaultKind::InternalError, _) => ErrorFault::InternalError.into(),
+            (RandomFaultKind::Timeout, false) => ErrorFault::Timeout.into(),
+            (RandomFaultKind::Timeout, true) => FaultEffect::Lost(LostAnswer::TimeoutAfterWrite),
+            (_, false) => FaultEffect::Lost(LostAnswer::Dropped),
+            (_, true) => FaultEffect::Lost(LostAnswer::DroppedAfterWrite),
         };
-        let verdict = verdict(&fault_of(trouble), request);
+        let verdict = verdict(&fault_of(effect), request);
         let effect = verdict.effect();
         let Selected { attributes, namespace, .. } = request;
         self.incidents.add(|| Incident::new(now, kind.name(), attributes, namespace, effect));
@@ -123,7 +123,7 @@ impl Verdict {
     /// The effect on the client, for the list of incidents.
     fn effect(&self) -> String {
         match self {
-            Self::Refuse(refused) => format!("answered {}", refused.code),
+            Self::Refuse(rejection) => format!("answered {}", rejection.code),
             Self::Drop => "closed the connection, nothing was done".to_owned(),
             Self::AfterWrite(LostAnswer::TimeoutAfterWrite) => "handled the write, answered 504".to_owned(),
             Self::AfterWrite(_) => "handled the write, closed the connection without an answer".to_owned(),
@@ -132,10 +132,10 @@ impl Verdict {
 }
 
 /// A fault of one request.
-fn fault_of(trouble: Trouble) -> RequestFault {
+fn fault_of(effect: FaultEffect) -> RequestFault {
     RequestFault {
         requests: RequestFilter::default(),
-        trouble,
+        effect,
         hits: Hits::new(1, Some(1)),
         message: String::new(),
         retry_after: RETRY_AFTER,
@@ -144,27 +144,27 @@ fn fault_of(trouble: Trouble) -> RequestFault {
 
 /// The effect of a fault on a request.
 fn verdict(fault: &RequestFault, request: &Selected<'_>) -> Verdict {
-    match fault.trouble {
-        Trouble::Error(error) => {
+    match fault.effect {
+        FaultEffect::Error(error) => {
             Verdict::Refuse(answer(error, fault, request.resource, request.attributes.name))
         }
-        Trouble::Lost(LostAnswer::Dropped)
-        | Trouble::Watch(_)
-        | Trouble::SkewedClock(_)
-        | Trouble::Kill(KillMoment::Before) => Verdict::Drop,
-        Trouble::Kill(KillMoment::After) => Verdict::AfterWrite(LostAnswer::DroppedAfterWrite),
-        Trouble::Lost(lost) => Verdict::AfterWrite(lost),
+        FaultEffect::Lost(LostAnswer::Dropped)
+        | FaultEffect::Watch(_)
+        | FaultEffect::SkewedClock(_)
+        | FaultEffect::Kill(KillMoment::Before) => Verdict::Drop,
+        FaultEffect::Kill(KillMoment::After) => Verdict::AfterWrite(LostAnswer::DroppedAfterWrite),
+        FaultEffect::Lost(lost) => Verdict::AfterWrite(lost),
     }
 }
 
 /// Whether a fault can happen to a request.
 fn applies(fault: &RequestFault, request: &RequestAttributes<'_>) -> bool {
-    let can_happen = match fault.trouble {
-        Trouble::Error(InjectedError::Conflict) => ["update", "patch", "delete"].contains(&request.verb),
-        Trouble::Error(_) => true,
-        Trouble::Lost(lost) => !lost.follows_a_write() || is_write(request.verb),
-        Trouble::Watch(_) | Trouble::SkewedClock(_) => false,
-        Trouble::Kill(_) => !request.program.is_empty() && is_write(request.verb),
+    let can_happen = match fault.effect {
+        FaultEffect::Error(ErrorFault::Conflict) => ["update", "patch", "delete"].contains(&request.verb),
+        FaultEffect::Error(_) => true,
+        FaultEffect::Lost(lost) => !lost.follows_a_write() || is_write(request.verb),
+        FaultEffect::Watch(_) | FaultEffect::SkewedClock(_) => false,
+        FaultEffect::Kill(_) => !request.program.is_empty() && is_write(request.verb),
     };
     can_happen && fault.requests.matches(request)
 }
@@ -211,27 +211,27 @@ fn name<'a>(request: &'a Request<'_>, kind: &Kind, path: &'a ResourcePath<'_>) -
 }
 
 /// The error of a fault, with the message of a kube-apiserver unless the fault has its own.
-fn answer(error: InjectedError, fault: &RequestFault, resource: &Resource, name: &str) -> Refused {
+fn answer(error: ErrorFault, fault: &RequestFault, resource: &Resource, name: &str) -> BoxedRejection {
     let message = |default: &str| {
         if fault.message.is_empty() { default.to_owned() } else { fault.message.clone() }
     };
     match error {
-        InjectedError::TooManyRequests => {
+        ErrorFault::TooManyRequests => {
             let text = "the server has received too many requests and has asked us to try again later";
-            Refused::overloaded(&message(text), fault.retry_after)
+            BoxedRejection::overloaded(&message(text), fault.retry_after)
         }
-        InjectedError::InternalError => Refused::internal_error(&message("context deadline exceeded")),
-        InjectedError::EtcdTimedOut => Refused::internal(message("etcdserver: request timed out")),
-        InjectedError::Unavailable => {
-            Refused::unavailable(&message("the server is currently unable to handle the request"))
+        ErrorFault::InternalError => BoxedRejection::internal_error(&message("context deadline exceeded")),
+        ErrorFault::EtcdTimedOut => BoxedRejection::internal(message("etcdserver: request timed out")),
+        ErrorFault::Unavailable => {
+            BoxedRejection::unavailable(&message("the server is currently unable to handle the request"))
         }
-        InjectedError::Timeout if fault.message.is_empty() => Refused::timed_out(),
-        InjectedError::Timeout => {
-            let mut refused = Refused::timed_out();
-            refused.message = format!("Timeout: {}", fault.message);
-            refused
+        ErrorFault::Timeout if fault.message.is_empty() => BoxedRejection::timed_out(),
+        ErrorFault::Timeout => {
+            let mut rejection = BoxedRejection::timed_out();
+            rejection.message = format!("Timeout: {}", fault.message);
+            rejection
         }
-        InjectedError::Conflict if fault.message.is_empty() => Refused::modified(resource, name),
-        InjectedError::Conflict => Refused::conflict(resource, &resource.plural, name, &fault.message),
+        ErrorFault::Conflict if fault.message.is_empty() => BoxedRejection::modified(resource, name),
+        ErrorFault::Conflict => BoxedRejection::conflict(resource, &resource.plural, name, &fault.message),
     }
 }

@@ -1,7 +1,7 @@
 //! The events of a kind that a client sees.
 
 use windtunnel_core::clock::Time;
-use windtunnel_core::requests::faults::{Trouble, WatchTrouble};
+use windtunnel_core::requests::faults::{FaultEffect, WatchFault};
 
 use super::{Active, Faults, Incident, Reader};
 use crate::request::clock_skew::ClockSkew;
@@ -53,21 +53,21 @@ impl Faults {
     pub(crate) fn sight(&mut self, reader: &Reader, store: &Store, now: Time) -> Sight {
         let mut sight = Sight::present(store);
         sight.skew = self.clock_skew(&reader.kind.resource, || reader.clone());
-        for (active, trouble) in self.watch_troubles().filter(|(active, _)| active.concerns(reader)) {
-            match trouble {
-                WatchTrouble::Stale => sight.limit(active.since, Time::MAX),
-                WatchTrouble::Gap => {
+        for (active, watch_fault) in self.watch_faults().filter(|(active, _)| active.concerns(reader)) {
+            match watch_fault {
+                WatchFault::Stale => sight.limit(active.since, Time::MAX),
+                WatchFault::Gap => {
                     sight.limit(active.since, Time::MAX);
                     sight.gap = true;
                 }
-                WatchTrouble::Slow(delay) => {
+                WatchFault::Slow(delay) => {
                     let (arrived, next) = self.times.arrived(store.visible(), delay, now);
                     sight.limit(arrived.max(active.since), next);
                 }
-                WatchTrouble::Behind(events) => {
+                WatchFault::Behind(events) => {
                     sight.limit(store.table(reader.table()).history.before_last(events), Time::MAX);
                 }
-                WatchTrouble::Disconnect | WatchTrouble::Expired | WatchTrouble::Duplicate => {}
+                WatchFault::Disconnect | WatchFault::Expired | WatchFault::Duplicate => {}
             }
         }
         if let Some(random) = &mut self.random {
@@ -97,8 +97,8 @@ impl Faults {
             active.watch_end().filter(|_| active.ends_open_watches() && watch <= active.watches)
         };
         let mut active = self.active.iter().filter(|active| active.concerns(reader));
-        let trouble = active.find_map(ends)?;
-        Some(self.cut(reader, trouble, (0, revision), now))
+        let watch_fault = active.find_map(ends)?;
+        Some(self.cut(reader, watch_fault, (0, revision), now))
     }
 
     /// The end of a watch at one of the events that it would deliver next, which are `events` lines.
@@ -110,51 +110,52 @@ impl Faults {
         now: Time,
     ) -> Option<Cut> {
         for keep in 0..events {
-            let trouble = self.count_event(reader);
+            let watch_fault = self.count_event(reader);
             let random = self.random.as_mut().and_then(|random| random.end(reader));
-            if let Some(trouble) = trouble.or(random) {
-                return Some(self.cut(reader, trouble, (keep, revision), now));
+            if let Some(watch_fault) = watch_fault.or(random) {
+                return Some(self.cut(reader, watch_fault, (keep, revision), now));
             }
         }
         None
     }
 
     /// Counts an event for the first fault that matches it. Returns the fault that ends the watch there.
-    fn count_event(&mut self, reader: &Reader) -> Option<WatchTrouble> {
+    fn count_event(&mut self, reader: &Reader) -> Option<WatchFault> {
         let attributes = reader.attributes();
         let ends = |active: &&mut Active| {
             let requests = &active.fault.requests;
             active.watch_end().is_some() && !active.ends_open_watches() && requests.matches(&attributes)
         };
         let active = self.active.iter_mut().find(ends)?;
-        let trouble = active.fault.hits.count_match().then(|| active.watch_end()).flatten();
+        let watch_fault = active.fault.hits.count_match().then(|| active.watch_end()).flatten();
         self.active.retain(|active| !active.fault.hits.is_over());
-        trouble
+        watch_fault
     }
 
     /// Notes the end of a watch before (or for a duplicate, after) an event.
     fn cut(
         &mut self,
         reader: &Reader,
-        trouble: WatchTrouble,
+        watch_fault: WatchFault,
         (event, revision): (usize, u64),
         now: Time,
     ) -> Cut {
-        let expired = trouble != WatchTrouble::Disconnect;
+        let expired = watch_fault != WatchFault::Disconnect;
         if expired {
             self.expired.add(&reader.client, reader.table(), revision);
         }
-        let effect = match trouble {
-            WatchTrouble::Disconnect => "ended the watch",
-            WatchTrouble::Duplicate => {
+        let effect = match watch_fault {
+            WatchFault::Disconnect => "ended the watch",
+            WatchFault::Duplicate => {
                 "ended the watch with 410 after an event, so that the client lists again"
             }
             _ => "ended the watch with 410, so that the client lists again",
         };
         let attributes = reader.attributes();
-        self.incidents
-            .add(|| Incident::new(now, trouble.name(), &attributes, &reader.namespace, effect.to_owned()));
-        Cut { keep: event + usize::from(trouble == WatchTrouble::Duplicate), expired }
+        self.incidents.add(|| {
+            Incident::new(now, watch_fault.name(), &attributes, &reader.namespace, effect.to_owned())
+        });
+        Cut { keep: event + usize::from(watch_fault == WatchFault::Duplicate), expired }
     }
 
     /// Whether a client has to list again instead of a watch from this revision.
@@ -166,13 +167,15 @@ impl Faults {
 impl Active {
     /// Whether it ends watches at once, and not at an event. A duplicate follows an event.
     fn ends_open_watches(&self) -> bool {
-        self.fault.hits.are_all() && self.watch_end() != Some(WatchTrouble::Duplicate)
+        self.fault.hits.are_all() && self.watch_end() != Some(WatchFault::Duplicate)
     }
 
     /// How it ends watches, if it does.
-    fn watch_end(&self) -> Option<WatchTrouble> {
-        match self.fault.trouble {
-            Trouble::Watch(trouble) => Some(trouble).filter(|trouble| trouble.ends_watches()),
+    fn watch_end(&self) -> Option<WatchFault> {
+        match self.fault.effect {
+            FaultEffect::Watch(watch_fault) => {
+                Some(watch_fault).filter(|watch_fault| watch_fault.ends_watches())
+            }
             _ => None,
         }
     }

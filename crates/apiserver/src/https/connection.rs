@@ -17,14 +17,14 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use windtunnel_core::Identity;
 
+use super::gate::Gate;
 use super::gzip;
 use super::limits::{self, InFlight};
-use super::turnstile::Turnstile;
 use crate::ApiServer;
 use crate::access::bearer_token;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::{ConnectionDropped, Reply};
 use crate::service::{ReplyStream, Shared, http as convert};
-use crate::status::{Outcome, Refused};
 
 /// The identity in the client certificate of a connection, `None` without certificate, or an error if the certificate
 /// is not trusted.
@@ -37,14 +37,14 @@ pub(super) struct ConnectionState {
     /// The token and identity of the administrator, who needs no lookup.
     admin: (String, Identity),
     in_flight: InFlight,
-    turnstile: Option<Arc<dyn Turnstile>>,
+    gate: Option<Arc<dyn Gate>>,
 }
 
 impl ConnectionState {
-    pub(super) fn new(server: Shared, token: &str, turnstile: Option<Arc<dyn Turnstile>>) -> Self {
+    pub(super) fn new(server: Shared, token: &str, gate: Option<Arc<dyn Gate>>) -> Self {
         let admin = (token.to_owned(), Identity::admin());
         server.with(|server| server.accept_token(token, admin.1.clone()));
-        Self { server: server.preparing_large_writes(), admin, in_flight: InFlight::new(), turnstile }
+        Self { server: server.preparing_large_writes(), admin, in_flight: InFlight::new(), gate }
     }
 
     /// Serves a request. A watch ends when `stopping` becomes true. An error closes the connection.
@@ -55,12 +55,12 @@ impl ConnectionState {
         stopping: watch::Receiver<bool>,
     ) -> Result<Response<ReplyStream>, ConnectionDropped> {
         let (head, body) = request.into_parts();
-        let _pass = match &self.turnstile {
-            Some(turnstile) => Some(turnstile.enter().await),
+        let _pass = match &self.gate {
+            Some(gate) => Some(gate.enter().await),
             None => None,
         };
         let reply = self.reply(&head, &peer, body).await;
-        let reply = reply.unwrap_or_else(|refused| convert::refusal(&head, &refused));
+        let reply = reply.unwrap_or_else(|rejection| convert::rejection(&head, &rejection));
         if reply.is_dropped() {
             return Err(ConnectionDropped);
         }
@@ -76,8 +76,8 @@ impl ConnectionState {
 
     /// The body of a watch, which ends when `stopping` becomes true.
     fn stream(&self, body: ReplyStream, stopping: watch::Receiver<bool>) -> ReplyStream {
-        let body = match &self.turnstile {
-            Some(turnstile) => turnstile.stream(body),
+        let body = match &self.gate {
+            Some(gate) => gate.stream(body),
             None => body,
         };
         Stoppable::new(body, stopping).boxed_unsync()
@@ -102,8 +102,8 @@ impl ConnectionState {
         let body = match tokio::time::timeout(limit.unwrap_or(limits::REQUEST), limits::read(body)).await {
             Ok(Ok(body)) => body,
             // The client is gone and will not read this.
-            Ok(Err(_)) => return Err(Refused::bad_request("unexpected EOF")),
-            Err(_) => return Err(Refused::timed_out()),
+            Ok(Err(_)) => return Err(BoxedRejection::bad_request("unexpected EOF")),
+            Err(_) => return Err(BoxedRejection::timed_out()),
         };
         let request = convert::request(head, body, &identity);
         let answer = self.server.answer(&request);
@@ -111,7 +111,7 @@ impl ConnectionState {
             // Webhooks may take longer than the request. Without an answer nothing is written.
             Some(limit) => tokio::time::timeout_at(started + limit, answer)
                 .await
-                .unwrap_or_else(|_| Err(Refused::deadline_exceeded())),
+                .unwrap_or_else(|_| Err(BoxedRejection::deadline_exceeded())),
             None => answer.await,
         }
     }

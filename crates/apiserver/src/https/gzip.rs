@@ -23,8 +23,8 @@ pub(super) fn is_accepted(head: &Parts) -> bool {
     let mut codings = values.flat_map(|value| value.split(','));
     codings.any(|coding| {
         let (name, quality) = coding.split_once(';').unwrap_or((coding, ""));
-        let refused = quality.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
-        matches!(name.trim(), "gzip" | "*") && !refused
+        let rejection = quality.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
+        matches!(name.trim(), "gzip" | "*") && !rejection
     })
 }
 

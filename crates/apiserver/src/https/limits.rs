@@ -9,9 +9,9 @@ use http_body_util::BodyExt as _;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::gotext::duration;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::body;
 use crate::request::url::{Query, Target};
-use crate::status::{Outcome, Refused};
 
 /// Maximum size of headers, in bytes. A client could otherwise send headers until the memory is full.
 pub(super) const HEADERS: u32 = 64 * 1024;
@@ -61,7 +61,7 @@ impl InFlight {
         match tokio::time::timeout(TURN, turns.acquire()).await {
             Ok(Ok(permit)) => Ok(permit),
             // The semaphores are never closed.
-            Ok(Err(_)) | Err(_) => Err(Refused::too_many_requests()),
+            Ok(Err(_)) | Err(_) => Err(BoxedRejection::too_many_requests()),
         }
     }
 }
@@ -77,7 +77,7 @@ pub(super) fn timeout(head: &Parts) -> Outcome<Option<Duration>> {
         return Ok(Some(REQUEST));
     }
     let nanoseconds = duration::parse(text).map_err(|why| {
-        Refused::bad_request(format!("invalid timeout specified in the request URL - {why}"))
+        BoxedRejection::bad_request(format!("invalid timeout specified in the request URL - {why}"))
     })?;
     let requested = u64::try_from(nanoseconds).map(Duration::from_nanos).unwrap_or_default();
     Ok(Some(if requested.is_zero() { REQUEST } else { requested.min(REQUEST) }))
@@ -131,9 +131,9 @@ mod tests {
         check("/api/v1/pods?watch=true&timeout=x", None);
         check("/api/v1/watch/pods?timeout=x", None);
         check("/api/v1/namespaces/a/pods/b/log?timeout=x", None);
-        let refused = timeout(&head("GET", "/api/v1/pods?timeout=soon")).unwrap_err();
+        let rejection = timeout(&head("GET", "/api/v1/pods?timeout=soon")).unwrap_err();
         let text = "invalid timeout specified in the request URL - time: invalid duration \"soon\"";
-        assert_eq!((refused.code, refused.message.as_str()), (400, text));
+        assert_eq!((rejection.code, rejection.message.as_str()), (400, text));
     }
 
     #[tokio::test(start_paused = true)]
@@ -144,8 +144,8 @@ mod tests {
         for _ in 0..MUTATING {
             turns.push(in_flight.turn(&post).await.unwrap());
         }
-        let refused = in_flight.turn(&post).await.unwrap_err();
-        assert_eq!((refused.code, refused.retry_after, refused.plain), (429, Some(1), true));
+        let rejection = in_flight.turn(&post).await.unwrap_err();
+        assert_eq!((rejection.code, rejection.retry_after, rejection.plain), (429, Some(1), true));
         assert!(in_flight.turn(&get).await.is_ok(), "reads have turns of their own");
         turns.pop();
         assert!(in_flight.turn(&post).await.is_ok());

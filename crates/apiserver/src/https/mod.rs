@@ -20,6 +20,7 @@
 
 mod certificates;
 mod connection;
+mod gate;
 mod gzip;
 mod kubeconfig;
 mod limits;
@@ -29,7 +30,6 @@ mod stall;
 mod subject;
 mod tls;
 mod trust;
-mod turnstile;
 mod webhooks;
 mod x509;
 
@@ -39,9 +39,9 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 
 pub use certificates::{Authority, CertificateError, ClientCertificate, ServerCertificate};
+pub use gate::{Gate, Pass};
 pub use signing::SigningError;
 pub use tls::random_token;
-pub use turnstile::{Pass, Turnstile};
 pub use webhooks::Webhooks;
 
 use super::service::Shared;
@@ -66,7 +66,7 @@ pub struct Settings {
     /// Further names and addresses in the server certificate, besides those of the loopback and of `address`.
     pub names: Vec<String>,
     /// Decides when requests are served; without one, at once.
-    pub turnstile: Option<Arc<dyn Turnstile>>,
+    pub gate: Option<Arc<dyn Gate>>,
 }
 
 impl Default for Settings {
@@ -79,7 +79,7 @@ impl Default for Settings {
             certificate: None,
             client_authorities: None,
             names: Vec::new(),
-            turnstile: None,
+            gate: None,
         }
     }
 }
@@ -117,7 +117,7 @@ pub struct Serving {
 /// # Errors
 /// [`ServeError`]
 pub async fn serve(shared: Shared, settings: Settings) -> Result<Serving, ServeError> {
-    let Settings { address, token, authority, certificate, client_authorities, names, turnstile } = settings;
+    let Settings { address, token, authority, certificate, client_authorities, names, gate } = settings;
     let authority = match authority {
         Some(authority) => authority,
         None => Authority::generate()?,
@@ -134,7 +134,7 @@ pub async fn serve(shared: Shared, settings: Settings) -> Result<Serving, ServeE
     let address = socket.local_addr().map_err(failed)?;
     let now = shared.now();
     shared.with(|server| server.publish_client_authorities(&clients_pem, now));
-    let state = Arc::new(ConnectionState::new(shared, &token, turnstile));
+    let state = Arc::new(ConnectionState::new(shared, &token, gate));
     Ok(Serving { address, token, authority, listener: Listener::start(socket, tls, state) })
 }
 

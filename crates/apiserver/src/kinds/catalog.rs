@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Kind;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::ResourcePath;
-use crate::status::{Outcome, Refused};
 
 type Name = Cow<'static, str>;
 /// The versions of one plural, in order of preference.
@@ -89,7 +89,11 @@ impl Catalog {
     /// Resolves a path to its kind. The scope must match as well.
     pub(crate) fn resolve(&self, path: &ResourcePath<'_>) -> Outcome<Arc<Kind>> {
         let missing = || {
-            if self.is_builtin(&path.group) { Refused::unknown_resource() } else { Refused::unknown_path() }
+            if self.is_builtin(&path.group) {
+                BoxedRejection::unknown_resource()
+            } else {
+                BoxedRejection::unknown_path()
+            }
         };
         let kind = self.find(&path.group, &path.version, &path.resource).ok_or_else(missing)?;
         let lost_scope =

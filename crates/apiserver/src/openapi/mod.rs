@@ -22,9 +22,9 @@ use self::custom::Source;
 use super::discovery;
 use super::kinds::Kind;
 use super::kinds::catalog::Catalog;
+use super::rejection::{BoxedRejection, Outcome};
 use super::reply::{Reply, ReplyBody, encode};
 use super::request::Request;
-use super::status::{Outcome, Refused};
 use super::store::{Store, TableId};
 use crate::profile::since;
 use crate::reply::documents::{Document, Documents, Stamp};
@@ -86,7 +86,7 @@ pub(super) fn answer(
         ["v3", "apis", group, version] => Ok(versioned(api, request, group, version, now)),
         ["v3", ..] => Ok(Reply::new(404, ReplyBody::Empty)),
         ["v2"] => Ok(everything(api, request)),
-        _ => Err(Refused::unknown_path()),
+        _ => Err(BoxedRejection::unknown_path()),
     }
 }
 

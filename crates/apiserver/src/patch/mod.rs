@@ -1,6 +1,6 @@
 //! Patches of objects: JSON patches, merge patches and strategic merge patches.
 
-mod fault;
+mod error;
 mod operations;
 mod printed;
 mod strategic;
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::gotext::json_type;
 use crate::kinds::Kind;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::options::PatchType;
-use crate::status::{Outcome, Refused};
 
-pub(crate) use fault::Fault;
+pub(crate) use error::PatchError;
 pub(crate) use operations::apply_own;
 pub(crate) use printed::printed;
 
@@ -25,9 +25,9 @@ pub(crate) fn merged(patch_type: PatchType, patch: &Value, old: &Value, kind: &K
             crate::patch::strategic::apply(patch.clone(), old, kind)
         }
         (PatchType::Strategic, _) => {
-            Err(Refused::bad_request(cannot_unmarshal(patch, "map[string]interface {}")))
+            Err(BoxedRejection::bad_request(cannot_unmarshal(patch, "map[string]interface {}")))
         }
-        (_, Value::Null) => Err(Refused::bad_request("Invalid JSON Patch")),
+        (_, Value::Null) => Err(BoxedRejection::bad_request("Invalid JSON Patch")),
         (_, Value::Object(_)) => {
             let mut object = old.clone();
             json_patch::merge(&mut object, &without_nulls(patch, false));
@@ -50,8 +50,8 @@ fn without_nulls(patch: &Value, is_element: bool) -> Value {
 }
 
 /// The error for a part of the patch that does not have the type that Go expects.
-fn wrong_type(part: &Value, expected: &str) -> Refused {
-    Refused::bad_request(format!("error decoding patch: {}", cannot_unmarshal(part, expected)))
+fn wrong_type(part: &Value, expected: &str) -> BoxedRejection {
+    BoxedRejection::bad_request(format!("error decoding patch: {}", cannot_unmarshal(part, expected)))
 }
 
 fn cannot_unmarshal(part: &Value, expected: &str) -> String {

@@ -3,9 +3,9 @@
 use json_patch::{AddOperation, Patch, PatchOperation};
 use serde_json::Value;
 
-use super::fault::{self, Fault};
+use super::error::{self, PatchError};
 use super::{cannot_unmarshal, wrong_type};
-use crate::status::{Outcome, Refused};
+use crate::rejection::{BoxedRejection, Outcome};
 
 /// The largest number of operations in one patch.
 const OPERATIONS_MAX: usize = 10_000;
@@ -30,38 +30,39 @@ pub(crate) fn apply(patch: &Value, old: &Value) -> Outcome<Value> {
     }
     let count = operations.len();
     if count > OPERATIONS_MAX {
-        return Err(Refused::too_large(format!(
+        return Err(BoxedRejection::too_large(format!(
             "Request entity too large: The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {count}"
         )));
     }
     let patch: Value = operations.iter().map(|operation| complete(operation.clone())).collect();
-    let Patch(operations) = serde_json::from_value(patch).map_err(|_| Refused::unprocessable())?;
-    apply_each(operations, old).map_err(|_| Refused::unprocessable())
+    let Patch(operations) = serde_json::from_value(patch).map_err(|_| BoxedRejection::unprocessable())?;
+    apply_each(operations, old).map_err(|_| BoxedRejection::unprocessable())
 }
 
 /// Applies the operations of a patch of the server's own: a webhook's or a policy's.
 ///
 /// # Errors
 /// Why the first operation that does not apply does not.
-pub(crate) fn apply_own(patch: &Value, old: &Value) -> Result<Value, Fault> {
+pub(crate) fn apply_own(patch: &Value, old: &Value) -> Result<Value, PatchError> {
     let operations = match patch {
         Value::Null => &[],
         Value::Array(operations) => operations.as_slice(),
-        other => return Err(Fault::Other(cannot_unmarshal(other, "jsonpatch.Patch"))),
+        other => return Err(PatchError::Other(cannot_unmarshal(other, "jsonpatch.Patch"))),
     };
     let patch: Value = operations.iter().map(|operation| complete(operation.clone())).collect();
-    let Patch(operations) = serde_json::from_value(patch).map_err(|error| Fault::Other(error.to_string()))?;
+    let Patch(operations) =
+        serde_json::from_value(patch).map_err(|error| PatchError::Other(error.to_string()))?;
     apply_each(operations, old)
 }
 
-fn apply_each(operations: Vec<PatchOperation>, old: &Value) -> Result<Value, Fault> {
+fn apply_each(operations: Vec<PatchOperation>, old: &Value) -> Result<Value, PatchError> {
     let mut object = old.clone();
     let mut copied = 0;
     for operation in operations {
         let operation = add_if_missing(operation, &object);
         copied += check_growth(&operation, &object)?;
         if copied > COPIED_MAX {
-            return Err(Fault::Other(format!(
+            return Err(PatchError::Other(format!(
                 "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit \
                  {COPIED_MAX}"
             )));
@@ -69,7 +70,7 @@ fn apply_each(operations: Vec<PatchOperation>, old: &Value) -> Result<Value, Fau
         if changes_root(&operation)
             || json_patch::patch(&mut object, std::slice::from_ref(&operation)).is_err()
         {
-            return Err(fault::of(&operation, &object));
+            return Err(error::of(&operation, &object));
         }
     }
     Ok(object)
@@ -107,7 +108,7 @@ fn add_if_missing(operation: PatchOperation, object: &Value) -> PatchOperation {
 }
 
 /// The number of bytes that an operation copies. Rejects an operation that nests values too deep.
-fn check_growth(operation: &PatchOperation, object: &Value) -> Result<usize, Fault> {
+fn check_growth(operation: &PatchOperation, object: &Value) -> Result<usize, PatchError> {
     let (path, value, copies) = match operation {
         PatchOperation::Add(add) => (&add.path, Some(&add.value), false),
         PatchOperation::Replace(replace) => (&replace.path, Some(&replace.value), false),
@@ -120,7 +121,7 @@ fn check_growth(operation: &PatchOperation, object: &Value) -> Result<usize, Fau
         (Some(value), Some(levels)) if is_within(value, levels) => {
             Ok(if copies { value.to_string().len() } else { 0 })
         }
-        (Some(_), _) => Err(Fault::Other(format!("exceeded max depth {DEPTH_MAX}"))),
+        (Some(_), _) => Err(PatchError::Other(format!("exceeded max depth {DEPTH_MAX}"))),
         (None, _) => Ok(0),
     }
 }
@@ -143,7 +144,7 @@ mod tests {
 
     fn check(patch: &Value, result: &Result<Value, u16>) {
         let applied = apply(patch, &json!({ "a": { "b": "1" }, "l": ["x"] }));
-        assert_eq!(&applied.map_err(|refused| refused.code), result, "{patch}");
+        assert_eq!(&applied.map_err(|rejection| rejection.code), result, "{patch}");
     }
 
     #[test]

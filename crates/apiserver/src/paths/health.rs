@@ -3,9 +3,9 @@
 //! A server that responds is healthy, unless its storage rejects writes: then the etcd checks fail.
 
 use crate::gotext::quote;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Query;
-use crate::status::{Outcome, Refused};
 
 /// The paths that run all checks.
 const PROBES: [&str; 3] = ["healthz", "livez", "readyz"];
@@ -73,7 +73,7 @@ pub(crate) fn is_probe(path: &str) -> bool {
 /// rejects writes.
 pub(super) fn answer(probe: &str, check: &str, query: &Query, stalled: Option<&str>) -> Outcome<Reply> {
     if !check.is_empty() && !checks(probe).any(|name| name == check) {
-        return Err(Refused::unknown_path());
+        return Err(BoxedRejection::unknown_path());
     }
     let reason = stalled.filter(|_| is_of_storage(check));
     let (failed, lines) = report_checks(probe, query, stalled.is_some());
@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn stalled(probe: &str, check: &str, query: &str, why: Option<&str>) -> Result<(u16, String), u16> {
-        let reply = answer(probe, check, &Query::parse(query), why).map_err(|refused| refused.code)?;
+        let reply = answer(probe, check, &Query::parse(query), why).map_err(|rejection| rejection.code)?;
         let ReplyBody::Text(text) = reply.body else { return Err(0) };
         Ok((reply.code, text))
     }

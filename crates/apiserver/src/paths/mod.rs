@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 
+use super::rejection::{BoxedRejection, Outcome};
 use super::reply::{Reply, ReplyBody, encode};
 use super::request::{Method, Request, ResourcePath};
-use super::status::{Outcome, Refused};
 use super::{discovery, openapi};
 use crate::access::Access;
 use crate::kinds::catalog::Catalog;
@@ -61,13 +61,13 @@ impl Paths {
         &self,
         request: &Request<'_>,
         path: &ResourcePath<'_>,
-        missing: &Refused,
+        missing: &BoxedRejection,
     ) -> Reply {
         let found = match (missing.code, &*path.group, &*path.name) {
             (404, "", "") => self.document(request, &format!("/api/{}/{}", path.version, path.resource)),
             _ => None,
         };
-        found.unwrap_or_else(|| Reply::refused(missing))
+        found.unwrap_or_else(|| Reply::rejection(missing))
     }
 }
 
@@ -116,7 +116,7 @@ impl Served<'_> {
             }
             _ => match self.routed(request, &parts) {
                 Some(routed) => routed,
-                None => self.paths.document(request, path).ok_or_else(Refused::unknown_path),
+                None => self.paths.document(request, path).ok_or_else(BoxedRejection::unknown_path),
             },
         }
     }
@@ -142,7 +142,7 @@ impl Served<'_> {
             ["apis", group, version] => self.versioned(request, group, version),
             ["version" | "api", ..]
             | [".well-known", "openid-configuration", ..]
-            | ["openid", "v1", "jwks", ..] => Err(Refused::unknown_resource()),
+            | ["openid", "v1", "jwks", ..] => Err(BoxedRejection::unknown_resource()),
             _ => return None,
         })
     }
@@ -223,7 +223,7 @@ impl Served<'_> {
 }
 
 fn only_get(request: &Request<'_>) -> Outcome<()> {
-    if request.method == Method::Get { Ok(()) } else { Err(Refused::method_not_allowed()) }
+    if request.method == Method::Get { Ok(()) } else { Err(BoxedRejection::method_not_allowed()) }
 }
 
 /// The header with the time for which clients may cache the keys of tokens.

@@ -27,10 +27,10 @@ use windtunnel_core::clock::Time;
 
 use super::discovery;
 use super::kinds::Kind;
+use super::rejection::{BoxedRejection, Outcome};
 use super::reply::{Reply, warnings};
 use super::request::{Method, Request, ResourcePath, Target};
 use super::server::ApiServer;
-use super::status::{Outcome, Refused};
 use crate::call::attempt::Attempt;
 use crate::call::{Call, verb};
 use crate::faults::{Reader, Verdict};
@@ -84,7 +84,7 @@ impl ApiServer {
                     let request = Request { user: &user, impersonate: None, ..request.clone() };
                     self.advance_as(&request, now, attempt)
                 }
-                Err(refused) => Step::Done(Reply::refused(&refused)),
+                Err(rejection) => Step::Done(Reply::rejection(&rejection)),
             },
         };
         if let Step::Done(reply) = &mut step
@@ -125,7 +125,7 @@ impl ApiServer {
         };
         if access.is_ok() && attempt.is_new() {
             match self.faults.verdict(request, &kind, path, now) {
-                Some(Verdict::Refuse(refused)) => access = Err(refused),
+                Some(Verdict::Refuse(rejection)) => access = Err(rejection),
                 Some(Verdict::AfterWrite(lost)) => attempt.lost = Some(lost),
                 Some(Verdict::Drop) => return Step::Done(Reply::dropped()),
                 None => {}
@@ -164,7 +164,7 @@ impl ApiServer {
             Target::Path(path) => {
                 let access = std::mem::replace(access, Ok(()));
                 let answer = access.and_then(|()| self.path(request, path, now));
-                return Route::Answered(answer.unwrap_or_else(|refused| Reply::refused(&refused)));
+                return Route::Answered(answer.unwrap_or_else(|rejection| Reply::rejection(&rejection)));
             }
             Target::Resource(path) => path,
         };
@@ -218,13 +218,13 @@ impl ApiServer {
             .and_then(|()| self.negotiate(&mut call))
             .and_then(|()| self.dispatch(&mut call));
         if call.attempt.is_ahead() {
-            return Reply::refused(&Refused::internal(""));
+            return Reply::rejection(&BoxedRejection::internal(""));
         }
         let reply = self.present(&mut call, reply);
         if call.attempt.is_unfinished() {
-            return Reply::refused(&Refused::internal(""));
+            return Reply::rejection(&BoxedRejection::internal(""));
         }
-        let mut reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
+        let mut reply = reply.unwrap_or_else(|rejection| Reply::rejection(&rejection));
         reply.warnings.append(&mut call.warnings);
         reply.warnings = warnings::sent(reply.warnings);
         reply.media = call.media;
@@ -246,7 +246,11 @@ impl ApiServer {
         if routes::is_connection(call) {
             // The answer is not of the server. A dry run is impossible, whatever its value is.
             let is_dry_run = call.request.query.is_given("dryRun");
-            return if is_dry_run { Err(Refused::bad_request("dryRun is not supported")) } else { Ok(()) };
+            return if is_dry_run {
+                Err(BoxedRejection::bad_request("dryRun is not supported"))
+            } else {
+                Ok(())
+            };
         }
         call.check_options(&self.profile)
     }
@@ -257,10 +261,10 @@ impl ApiServer {
             return ended;
         }
         let reply = self.run_verb(call);
-        if let Err(refused) = &reply
+        if let Err(rejection) = &reply
             && call.attempt.is_refused_ahead()
         {
-            self.keep_refusal(call, refused.clone());
+            self.keep_refusal(call, rejection.clone());
         }
         reply
     }
@@ -272,14 +276,14 @@ impl ApiServer {
         }
         self.check_storage(call)?;
         if !call.kind.rules.verbs.contains(&call.verb()) {
-            return Err(Refused::method_not_allowed());
+            return Err(BoxedRejection::method_not_allowed());
         }
         let named = !call.path.name.is_empty();
         match (call.request.method, named) {
             (Method::Post, false) if !call.kind.rules.stored && call.has_matching_scope() => {
                 self.review(call)
             }
-            _ if !call.kind.rules.stored => Err(Refused::method_not_allowed()),
+            _ if !call.kind.rules.stored => Err(BoxedRejection::method_not_allowed()),
             (Method::Get, _) if call.is_watch() => self.watch(call),
             (Method::Get, true) => self.get(call),
             (Method::Get, false) => self.list(call),
@@ -289,7 +293,7 @@ impl ApiServer {
             (Method::Delete, true) => self.delete(call),
             (Method::Delete, false) => self.delete_collection(call),
             (Method::Put | Method::Patch, false) | (Method::Options | Method::Other, _) => {
-                Err(Refused::method_not_allowed())
+                Err(BoxedRejection::method_not_allowed())
             }
         }
     }
@@ -307,7 +311,7 @@ impl ApiServer {
         // A failed conversion cannot follow a write: the verb runs all conversions that it needs before it stores.
         match self.run_wanted_conversions(call) {
             Ok(()) => reply,
-            Err(refused) => Err(self.conversion_error(call, refused)),
+            Err(rejection) => Err(self.conversion_error(call, rejection)),
         }
     }
 

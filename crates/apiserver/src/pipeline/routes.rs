@@ -4,9 +4,9 @@
 //! types. Custom resources have no router.
 
 use crate::call::Call;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::accept::{self, DOCUMENTS, LISTS};
 use crate::request::{JSON_PATCH, MERGE_PATCH, Method, STRATEGIC_PATCH};
-use crate::status::{Outcome, Refused};
 
 /// The media types of patches, which must match exactly.
 const PATCHES: [&str; 4] = [JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, "application/apply-patch+yaml"];
@@ -26,14 +26,14 @@ pub(super) fn check(call: &Call<'_>, minor: u32) -> Outcome<()> {
     }
     let methods = methods(call, minor);
     if methods.is_empty() {
-        return Err(Refused::unknown_resource());
+        return Err(BoxedRejection::unknown_resource());
     }
     if !methods.contains(&call.request.method) {
-        return Err(Refused::method_not_allowed());
+        return Err(BoxedRejection::method_not_allowed());
     }
     let is_patch_of_object = call.request.method == Method::Patch && !is_connection(call);
     if is_patch_of_object && !is_patch(&call.request.content_type) {
-        return Err(Refused::patch_type());
+        return Err(BoxedRejection::patch_type());
     }
     accept::check_routed(&call.request.accept, produced(call))
 }

@@ -15,11 +15,11 @@ use bytes::Bytes;
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::Value;
 use windtunnel_core::requests::faults::LostAnswer;
-use windtunnel_core::{Object, Refusal};
+use windtunnel_core::{Object, Rejection};
 
 use super::kinds::typed::absent_times;
 use super::kinds::typed::go_order::GoOrder;
-use super::status::Refused;
+use super::rejection::BoxedRejection;
 use super::store::Stored;
 use crate::reply::followed_log::Follow;
 use crate::reply::lazy_object::LazyObject;
@@ -193,14 +193,14 @@ impl Reply {
         Self::new(code, ReplyBody::Value(value))
     }
 
-    pub(crate) fn refused(refused: &Refused) -> Self {
-        let body = if refused.plain {
-            ReplyBody::Text(refused.message.clone())
+    pub(crate) fn rejection(rejection: &BoxedRejection) -> Self {
+        let body = if rejection.plain {
+            ReplyBody::Text(rejection.message.clone())
         } else {
-            ReplyBody::Value(refused.body())
+            ReplyBody::Value(rejection.body())
         };
-        let mut reply = Self { retry_after: refused.retry_after, ..Self::new(refused.code, body) };
-        if refused.plain {
+        let mut reply = Self { retry_after: rejection.retry_after, ..Self::new(rejection.code, body) };
+        if rejection.plain {
             // `http.Error` sets it.
             reply.headers.push(("x-content-type-options", "nosniff".to_owned()));
         }
@@ -229,7 +229,7 @@ impl Reply {
     /// The reply to an executed write whose answer is lost.
     pub(crate) fn lost(lost: LostAnswer) -> Self {
         match lost {
-            LostAnswer::TimeoutAfterWrite => Self::refused(&Refused::timed_out()),
+            LostAnswer::TimeoutAfterWrite => Self::rejection(&BoxedRejection::timed_out()),
             LostAnswer::Dropped | LostAnswer::DroppedAfterWrite => Self::dropped(),
         }
     }
@@ -293,7 +293,7 @@ impl Reply {
     ///
     /// # Errors
     /// The server rejected the write.
-    pub fn into_object(self) -> Result<Object, Refusal> {
+    pub fn into_object(self) -> Result<Object, Rejection> {
         if self.is_refusal() {
             return Err(self.into_refusal());
         }
@@ -307,7 +307,7 @@ impl Reply {
         })
     }
 
-    fn into_refusal(self) -> Refusal {
+    fn into_refusal(self) -> Rejection {
         let status = match self.body {
             ReplyBody::Value(status) => status,
             ReplyBody::Text(text) => serde_json::json!({ "message": text.trim_end() }),
@@ -315,7 +315,7 @@ impl Reply {
             _ => Value::Null,
         };
         let text = |field: &str| status[field].as_str().unwrap_or_default().to_owned();
-        Refusal {
+        Rejection {
             code: self.code,
             reason: text("reason"),
             message: text("message"),

@@ -8,12 +8,12 @@ use crate::kinds::Kind;
 use crate::kinds::typed::absent_times;
 use crate::kinds::typed::go_order::GoOrder;
 use crate::profile::since;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::table::{Partial, Printer, Table, without_encoded_fields};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::accept::{MetaVersion, PARTIAL, PARTIAL_LIST, Shape};
 use crate::request::view::View;
-use crate::status::{Outcome, Refused};
 use crate::store::{self, Stored};
 
 impl View {
@@ -23,7 +23,7 @@ impl View {
             let name = go_type(kind);
             let text =
                 format!("you requested {requested}, but the requested object is {actual} ({name}{suffix})");
-            Err(Refused::unsupported_shape(text))
+            Err(BoxedRejection::unsupported_shape(text))
         };
         reply.body = match (reply.body, self.shape) {
             (ReplyBody::Object(object), Shape::Metadata(version)) => {

@@ -16,11 +16,11 @@ use crate::kinds::Kind;
 use crate::kinds::catalog::Catalog;
 use crate::kinds::custom::conversion::ConversionCall;
 use crate::outbound::hooks::{HookCall, HookError};
+use crate::rejection::BoxedRejection;
 use crate::reply::lazy_object::LazyObject;
 use crate::request::clock_skew::ClockSkew;
 use crate::request::view::View;
 use crate::selector::Selector;
-use crate::status::Refused;
 use crate::store::{self, Event, EventKind, Store, Stored, TableId};
 
 /// The interval of bookmarks.
@@ -219,7 +219,7 @@ impl Watch {
     /// The line of a watch that cannot continue at its position.
     fn expired_line(&self, current: u64) -> Bytes {
         let text = format!("too old resource version: {} ({current})", self.cursor);
-        store::error_line(&Refused::expired(text).body())
+        store::error_line(&BoxedRejection::expired(text).body())
     }
 
     /// The table of its kind.
@@ -259,7 +259,7 @@ impl Watch {
             return;
         };
         if let Err(why) = conversion.cache_answer(&wanted, answer) {
-            self.initial.push_back(Initial::Error(store::error_line(&Refused::internal(why).body())));
+            self.initial.push_back(Initial::Error(store::error_line(&BoxedRejection::internal(why).body())));
             self.ends = Time::MIN;
         }
     }

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::gotext::json_syntax::syntax_error;
 use crate::gotext::{json_type, quote};
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::{duplicates, media_type, protobuf, yaml};
-use crate::status::{Outcome, Refused};
 
 /// The maximum size of a body, in bytes.
 pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
@@ -103,7 +103,7 @@ pub(crate) fn parse_as(
     check_size(bytes)?;
     let unrecognized = |why: String| {
         let data = summary(bytes);
-        Refused::bad_request(format!(
+        BoxedRejection::bad_request(format!(
             "the object provided is unrecognized (must be of type {kind}): {why} ({data})"
         ))
     };
@@ -122,13 +122,13 @@ pub(crate) fn parse_as(
                 Some((is, version)) => {
                     let why = error.why;
                     let version = quote(&version);
-                    Refused::bad_request(format!(
+                    BoxedRejection::bad_request(format!(
                         "{is} in version {version} cannot be handled as a {kind}: {why}"
                     ))
                 }
             })
         }
-        _ => Err(Refused::media_type(&MEDIA_TYPES)),
+        _ => Err(BoxedRejection::media_type(&MEDIA_TYPES)),
     }
 }
 
@@ -145,14 +145,14 @@ pub(crate) fn no_type(value: &Value) -> String {
 pub(crate) fn check_media_type(content_type: &str) -> Outcome<()> {
     match media_type::parse(content_type) {
         Some(name) if MEDIA_TYPES.contains(&&*name) => Ok(()),
-        _ => Err(Refused::media_type(&MEDIA_TYPES)),
+        _ => Err(BoxedRejection::media_type(&MEDIA_TYPES)),
     }
 }
 
 /// Rejects bodies that are too long.
 pub(crate) fn check_size(bytes: &Bytes) -> Outcome<()> {
     if bytes.len() > LIMIT {
-        return Err(Refused::too_large(format!("Request entity too large: limit is {LIMIT}")));
+        return Err(BoxedRejection::too_large(format!("Request entity too large: limit is {LIMIT}")));
     }
     Ok(())
 }

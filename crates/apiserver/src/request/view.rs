@@ -1,9 +1,9 @@
 //! The form of objects that a client requests: whole, only their metadata, or as Tables.
 
 use crate::gotext::quote;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::Query;
 use crate::request::accept::Shape;
-use crate::status::{Outcome, Refused};
 
 /// The requested form of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -18,7 +18,9 @@ impl View {
     /// The view with the option of Tables: `includeObject`. It is read once the request succeeded.
     pub(crate) fn with_options(self, query: &Query) -> Outcome<Self> {
         let include = match self.shape {
-            Shape::Table(_) => Include::read(query.get("includeObject")).map_err(Refused::bad_request)?,
+            Shape::Table(_) => {
+                Include::read(query.get("includeObject")).map_err(BoxedRejection::bad_request)?
+            }
             _ => Include::default(),
         };
         Ok(Self { include, ..self })

@@ -10,8 +10,8 @@ use serde_json::Value;
 pub(crate) use windtunnel_core::selector::selector_matches;
 
 use super::kinds::Kind;
+use super::rejection::{BoxedRejection, Outcome};
 use super::request::{Query, options};
-use super::status::{Outcome, Refused};
 use super::wording;
 use crate::profile::Profile;
 pub(crate) use fields::FieldSelector;
@@ -34,10 +34,10 @@ impl Selector {
             options::number(query.get(name))?;
         }
         let labels = LabelSelector::parse(query.get("labelSelector"))
-            .map_err(|why| Refused::bad_request(wording::phrases(&why, profile.minor)))?;
-        let terms = terms::parse(query.get("fieldSelector")).map_err(Refused::bad_request)?;
+            .map_err(|why| BoxedRejection::bad_request(wording::phrases(&why, profile.minor)))?;
+        let terms = terms::parse(query.get("fieldSelector")).map_err(BoxedRejection::bad_request)?;
         options::list::check(query, watch, profile)?;
-        let fields = FieldSelector::of(terms, kind).map_err(Refused::bad_request)?;
+        let fields = FieldSelector::of(terms, kind).map_err(BoxedRejection::bad_request)?;
         Ok(Self { labels, fields })
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::gotext::json_syntax::syntax_error;
 use crate::gotext::{json_type, quote};
 use crate::profile::since;
-use crate::status::{Outcome, Refused};
+use crate::rejection::{BoxedRejection, Outcome};
 
 /// The position at which a list continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Continue {
             return Ok(None);
         }
         let invalid = |why: String| {
-            Refused::bad_request(format!("invalid continue token: continue key is not valid: {why}"))
+            BoxedRejection::bad_request(format!("invalid continue token: continue key is not valid: {why}"))
         };
         let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|error| {
             invalid(format!("illegal base64 data at input byte {}", illegal_byte(token, &error)))
@@ -160,8 +160,11 @@ mod tests {
                 "json: cannot unmarshal number 1.5 into Go struct field continueToken.rv of type int64",
             ),
         ] {
-            let refused = Continue::parse(&token, 36).unwrap_err();
-            assert_eq!(refused.message, format!("invalid continue token: continue key is not valid: {why}"));
+            let rejection = Continue::parse(&token, 36).unwrap_err();
+            assert_eq!(
+                rejection.message,
+                format!("invalid continue token: continue key is not valid: {why}")
+            );
         }
     }
 
@@ -184,9 +187,9 @@ mod tests {
             match parsed {
                 Some(expected) => assert_eq!(found.unwrap().unwrap().start, expected),
                 None => {
-                    let refused = found.unwrap_err();
+                    let rejection = found.unwrap_err();
                     let expected = format!("invalid continue token: continue key is not valid: {start}");
-                    assert_eq!((refused.code, &*refused.message), (400, &*expected));
+                    assert_eq!((rejection.code, &*rejection.message), (400, &*expected));
                 }
             }
         }

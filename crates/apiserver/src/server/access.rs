@@ -11,10 +11,10 @@ use crate::apply::{Managers, Tracker};
 use crate::call::{Call, decode, part};
 use crate::kinds::objects::Objects;
 use crate::metadata;
+use crate::rejection::Outcome;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{Impersonate, Request};
 use crate::server::ApiServer;
-use crate::status::Outcome;
 
 /// Reviews that a real server answers itself, without the storage that tracks the owners of fields.
 const OWNERLESS: [&str; 2] = ["selfsubjectrulesreviews", "selfsubjectreviews"];
@@ -37,7 +37,8 @@ impl ApiServer {
         certificate: Option<&Identity>,
         now: Time,
     ) -> Result<Identity, Box<Reply>> {
-        self.identify(headers, Ok(certificate), now).map_err(|refused| Box::new(Reply::refused(&refused)))
+        self.identify(headers, Ok(certificate), now)
+            .map_err(|rejection| Box::new(Reply::rejection(&rejection)))
     }
 
     /// Does the same; `Err(())` is an untrusted certificate, which is an error unless there is a valid token.

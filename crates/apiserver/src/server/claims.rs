@@ -92,7 +92,7 @@ impl ApiServer {
     fn rejection(&mut self, call: &Call<'_>, asked: &Attributes<'_>) -> Option<String> {
         let Self { access, catalog, store, .. } = self;
         let answer = access.check_attributes(Objects { catalog, store }, call.request.user, asked);
-        answer.err().map(|refused| refused.message.clone())
+        answer.err().map(|rejection| rejection.message.clone())
     }
 }
 

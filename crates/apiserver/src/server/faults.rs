@@ -1,6 +1,6 @@
 //! Faults of the server's answers.
 
-use windtunnel_core::requests::faults::{Perturbation, RequestFault, RequestFilter};
+use windtunnel_core::requests::faults::{RandomFaults, RequestFault, RequestFilter};
 
 use crate::faults::{Incident, Killer};
 use crate::server::ApiServer;
@@ -17,7 +17,7 @@ impl ApiServer {
     }
 
     /// Calls `kill` with the id of a process, and with the write in words, when a fault kills a program
-    /// ([`Trouble::Kill`](windtunnel_core::requests::faults::Trouble::Kill)). The process must be dead when `kill` returns,
+    /// ([`FaultEffect::Kill`](windtunnel_core::requests::faults::FaultEffect::Kill)). The process must be dead when `kill` returns,
     /// and `kill` must not call the server.
     pub fn kill_programs_with(&mut self, kill: impl Fn(&str, &str) + Send + Sync + 'static) {
         self.faults.kill_with(Killer::new(kill));
@@ -29,8 +29,8 @@ impl ApiServer {
     }
 
     /// Gives random faults to clients from now on. Without a seed, the seed is 0.
-    pub fn perturb(&mut self, perturbation: Perturbation) {
-        self.faults.perturb(perturbation);
+    pub fn perturb(&mut self, random_faults: RandomFaults) {
+        self.faults.perturb(random_faults);
     }
 
     /// Keeps the last `limit` incidents for [`ApiServer::take_incidents`]; 0 keeps none.

@@ -26,7 +26,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use windtunnel_core::clock::Time;
-use windtunnel_core::{Identity, Object, Refusal, Resource, Write};
+use windtunnel_core::{Identity, Object, Rejection, Resource, Write};
 
 use super::access::Access;
 use super::admission::Admission;
@@ -162,7 +162,7 @@ impl ApiServer {
     ///
     /// # Errors
     /// The server rejects the write.
-    pub fn write(&mut self, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
+    pub fn write(&mut self, write: &Write, who: &Identity, now: Time) -> Result<Object, Rejection> {
         self.write_by("", write, who, now)
     }
 
@@ -176,7 +176,7 @@ impl ApiServer {
         write: &Write,
         who: &Identity,
         now: Time,
-    ) -> Result<Object, Refusal> {
+    ) -> Result<Object, Rejection> {
         let request = Request { user_agent: Cow::Borrowed(agent), ..Request::from_write(write, who) };
         self.handle(&request, now).into_object()
     }

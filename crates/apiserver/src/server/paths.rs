@@ -3,10 +3,10 @@
 use windtunnel_core::clock::Time;
 
 use crate::paths::Served;
+use crate::rejection::Outcome;
 use crate::reply::Reply;
 use crate::request::Request;
 use crate::server::ApiServer;
-use crate::status::Outcome;
 
 impl ApiServer {
     /// Serves `GET path` with this JSON from now on, like [`Builder::document`](crate::Builder::document).

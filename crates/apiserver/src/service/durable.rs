@@ -3,21 +3,21 @@
 use std::sync::{Arc, Mutex};
 
 use windtunnel_core::clock::{Clock, Time};
-use windtunnel_core::{Identity, Object, Refusal, Write};
+use windtunnel_core::{Identity, Object, Rejection, Write};
 
 use super::notifier::ChangeNotifier;
 use super::{Shared, lock};
 use crate::paths;
+use crate::rejection::BoxedRejection;
 use crate::reply::Reply;
 use crate::request::{Method, Request, Target};
 use crate::server::ApiServer;
-use crate::status::Refused;
 use crate::storage::writer::{self, CommitObserver, Writer, Written};
 use crate::storage::{Report, Storage, StorageError};
 
 /// The error response to a write that the storage rejected.
-pub(super) fn storage_error(error: &StorageError) -> Refused {
-    Refused::internal(format!("storage: {error}"))
+pub(super) fn storage_error(error: &StorageError) -> BoxedRejection {
+    BoxedRejection::internal(format!("storage: {error}"))
 }
 
 /// Whether the response to a request may contain writes that are not durable yet.
@@ -59,7 +59,7 @@ impl Shared {
     ///
     /// # Errors
     /// The server rejects the write.
-    pub fn write(&self, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
+    pub fn write(&self, write: &Write, who: &Identity, now: Time) -> Result<Object, Rejection> {
         self.write_by("", write, who, now)
     }
 
@@ -67,12 +67,18 @@ impl Shared {
     ///
     /// # Errors
     /// The server rejects the write.
-    pub fn write_by(&self, agent: &str, write: &Write, who: &Identity, now: Time) -> Result<Object, Refusal> {
+    pub fn write_by(
+        &self,
+        agent: &str,
+        write: &Write,
+        who: &Identity,
+        now: Time,
+    ) -> Result<Object, Rejection> {
         let call = |server: &mut ApiServer| server.write_by(agent, write, who, now);
         let (result, receipt) = self.call_and_submit(call, |_| false, Writer::submit_sync);
         match receipt.map_or(Ok(()), writer::Receipt::durable) {
             Ok(()) => result,
-            Err(error) => Reply::refused(&storage_error(&error)).into_object(),
+            Err(error) => Reply::rejection(&storage_error(&error)).into_object(),
         }
     }
 

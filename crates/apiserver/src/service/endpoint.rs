@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use serde_json::Value;
-use windtunnel_core::Refusal;
+use windtunnel_core::Rejection;
 
 use super::Shared;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{Body, Method, Request, Target};
-use crate::status::{Outcome, Refused};
 
 /// A program that answers the requests to one path.
 pub trait PathEndpoint: Send + Sync {
@@ -18,7 +18,7 @@ pub trait PathEndpoint: Send + Sync {
     ///
     /// # Errors
     /// The rejection, which clients get as a Status.
-    fn answer(&self, method: Method, body: &[u8]) -> Result<Value, Refusal>;
+    fn answer(&self, method: Method, body: &[u8]) -> Result<Value, Rejection>;
 }
 
 impl Shared {
@@ -36,9 +36,9 @@ fn reply(endpoint: &dyn PathEndpoint, request: &Request<'_>) -> Outcome<Reply> {
         Body::Bytes(text) => text,
         _ => &[][..],
     };
-    let answer = endpoint
-        .answer(request.method, body)
-        .map_err(|refusal| Refused::by_webhook(refusal.code, &refusal.reason, refusal.message, None))?;
+    let answer = endpoint.answer(request.method, body).map_err(|rejection| {
+        BoxedRejection::by_webhook(rejection.code, &rejection.reason, rejection.message, None)
+    })?;
     let bytes = Bytes::from(answer.to_string() + "\n");
     Ok(Reply::new(200, ReplyBody::Bytes { content_type: "application/json", bytes }))
 }

@@ -13,13 +13,13 @@ use windtunnel_core::Identity;
 
 use super::{ReplyStream, Shared, body, clock_headers};
 use crate::gotext;
+#[cfg(feature = "https")]
+use crate::rejection::BoxedRejection;
 use crate::reply::{Reply, ReplyBody};
 #[cfg(feature = "https")]
 use crate::request::accept::{self, Media};
 use crate::request::impersonation::Impersonate;
 use crate::request::{Body, Method, Query, Request, Target, Text, Via};
-#[cfg(feature = "https")]
-use crate::status::Refused;
 use crate::verbs::LARGE;
 
 /// Converts an HTTP request.
@@ -72,10 +72,10 @@ fn text(head: &Parts, body: Bytes) -> Text {
 
 /// The reply to a request that is rejected before the server sees it.
 #[cfg(feature = "https")]
-pub(crate) fn refusal(head: &Parts, refused: &Refused) -> Reply {
+pub(crate) fn rejection(head: &Parts, rejection: &BoxedRejection) -> Reply {
     let who = Identity::anonymous();
     let media = accept::document_media(&request(head, Bytes::new(), &who)).unwrap_or(Media::PrettyJson);
-    Reply { media, ..Reply::refused(refused) }
+    Reply { media, ..Reply::rejection(rejection) }
 }
 
 /// Converts a reply to an HTTP response.

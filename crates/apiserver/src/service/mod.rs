@@ -56,10 +56,10 @@ use self::arrivals::{Arrivals, OrderKey};
 pub use self::endpoint::PathEndpoint;
 pub use self::feed::{Feed, without_owners};
 use self::notifier::ChangeNotifier;
+use super::rejection::Outcome;
 use super::reply::{ConnectionDropped, Reply, ReplyBody};
 use super::request::{Method, Request};
 use super::server::ApiServer;
-use super::status::Outcome;
 use super::storage::writer::{Writer, Written, closed};
 use super::store::TableId;
 use crate::call::attempt::Attempt;
@@ -387,7 +387,7 @@ where
             service.take_turn(&mut head, &body).await;
             let Self { shared, who, .. } = service;
             let reply = shared.answer(&http::request(&head, body, &who)).await;
-            let reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
+            let reply = reply.unwrap_or_else(|rejection| Reply::rejection(&rejection));
             if reply.is_dropped() {
                 return Err(ConnectionDropped);
             }

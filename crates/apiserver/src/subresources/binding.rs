@@ -8,11 +8,11 @@ use super::success;
 use crate::call::{Call, part};
 use crate::metadata;
 use crate::profile::since;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::request::Method;
 use crate::server::ApiServer;
 use crate::server::change::Change;
-use crate::status::{Outcome, Refused};
 
 const BINDING: Resource = Resource::namespaced("", "v1", "Binding", "bindings");
 
@@ -21,7 +21,7 @@ impl ApiServer {
     pub(super) fn bindings(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let collection = call.path.name.is_empty() && !call.path.namespace.is_empty();
         if call.request.method != Method::Post || !collection {
-            return Err(Refused::method_not_allowed());
+            return Err(BoxedRejection::method_not_allowed());
         }
         let mut binding = part::body(call, &[("", "v1")], "Binding")?;
         part::complete(&mut binding, &BINDING, call);
@@ -36,7 +36,7 @@ impl ApiServer {
         part::complete(&mut binding, &BINDING, call);
         self.admit_posted(call, Some(&BINDING), &mut binding, |_, call, binding| {
             if metadata::text(binding, "name") != call.path.name {
-                return Err(Refused::bad_request("name in URL does not match name in Binding object"));
+                return Err(BoxedRejection::bad_request("name in URL does not match name in Binding object"));
             }
             check_target(binding)
         })?;
@@ -47,10 +47,10 @@ impl ApiServer {
     fn bind_pod(&mut self, call: &mut Call<'_>, name: &str, binding: &Value) -> Outcome<Reply> {
         let node = binding["target"]["name"].as_str().unwrap_or_default();
         let pods = self.catalog.find("", "v1", "pods").cloned();
-        let Some(pods) = pods else { return Err(Refused::unknown_resource()) };
+        let Some(pods) = pods else { return Err(BoxedRejection::unknown_resource()) };
         let found = self.store.get(pods.table, &call.path.namespace, name);
-        let old = found.ok_or_else(|| Refused::not_found(&pods.resource, name))?.served();
-        let conflict = |why: &str| Err(Refused::conflict(&pods.resource, "pods/binding", name, why));
+        let old = found.ok_or_else(|| BoxedRejection::not_found(&pods.resource, name))?.served();
+        let conflict = |why: &str| Err(BoxedRejection::conflict(&pods.resource, "pods/binding", name, why));
         let uid = metadata::text(binding, "uid");
         if !uid.is_empty() && uid != metadata::text(&old, "uid") {
             let (own, namespace) = (metadata::text(&old, "uid"), &*call.path.namespace);
@@ -58,7 +58,7 @@ impl ApiServer {
                 "StorageError: invalid object, Code: 4, Key: /registry/pods/{namespace}/{name}, ResourceVersion: 0, \
                  AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {own}"
             );
-            return Err(Refused::conflict(&pods.resource, "pods", name, &why));
+            return Err(BoxedRejection::conflict(&pods.resource, "pods", name, &why));
         }
         if metadata::is_terminating(&old) {
             return conflict(&format!("pod {name} is being deleted, cannot be assigned to a host"));
@@ -110,8 +110,8 @@ fn check_target(binding: &Value) -> Outcome<()> {
     }
     match errors.as_slice() {
         [] => Ok(()),
-        [only] => Err(Refused::internal(only.clone())),
-        all => Err(Refused::internal(format!("[{}]", all.join(", ")))),
+        [only] => Err(BoxedRejection::internal(only.clone())),
+        all => Err(BoxedRejection::internal(format!("[{}]", all.join(", ")))),
     }
 }
 

@@ -8,10 +8,10 @@ use super::container;
 use super::log::describe;
 use crate::call::Call;
 use crate::gotext::quote;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::request::Query;
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 
 impl ApiServer {
     /// Runs admission on the options of a connection.
@@ -43,13 +43,13 @@ impl ApiServer {
             }
         };
         if !container::has_node(&pod) {
-            return Err(Refused::bad_request(format!("pod {name} does not have a host assigned")));
+            return Err(BoxedRejection::bad_request(format!("pod {name} does not have a host assigned")));
         }
         self.check_node(call, &pod)?;
         if !call.request.upgrade {
-            return Err(Refused::bad_request("Upgrade request required"));
+            return Err(BoxedRejection::bad_request("Upgrade request required"));
         }
-        Err(Refused::no_containers(&why))
+        Err(BoxedRejection::no_containers(&why))
     }
 }
 

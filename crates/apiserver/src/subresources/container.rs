@@ -5,8 +5,8 @@ use windtunnel_core::resources::NODES;
 
 use crate::call::Call;
 use crate::metadata;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 
 /// The container that the request names, or else the only one (`validateContainer`).
 ///
@@ -15,16 +15,16 @@ use crate::status::{Outcome, Refused};
 pub(super) fn choose<'a>(pod: &'a Value, asked: &'a str) -> Outcome<&'a str> {
     let name = metadata::text(pod, "name");
     if !asked.is_empty() {
-        let why = || Refused::bad_request(format!("container {asked} is not valid for pod {name}"));
+        let why = || BoxedRejection::bad_request(format!("container {asked} is not valid for pod {name}"));
         return if all(pod).any(|known| known == asked) { Ok(asked) } else { Err(why()) };
     }
     match names(pod, "containers").collect::<Vec<_>>().as_slice() {
         [only] => Ok(only),
-        [] => Err(Refused::bad_request(format!("a container name must be specified for pod {name}"))),
+        [] => Err(BoxedRejection::bad_request(format!("a container name must be specified for pod {name}"))),
         _ => {
             let all = all(pod).collect::<Vec<_>>().join(" ");
             let why = format!("a container name must be specified for pod {name}, choose one of: [{all}]");
-            Err(Refused::bad_request(why))
+            Err(BoxedRejection::bad_request(why))
         }
     }
 }
@@ -48,7 +48,7 @@ impl ApiServer {
         let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
         match self.object(&NODES, "", node) {
             Some(_) => Ok(()),
-            None => Err(Refused::not_found(&call.kind.resource, node)),
+            None => Err(BoxedRejection::not_found(&call.kind.resource, node)),
         }
     }
 }

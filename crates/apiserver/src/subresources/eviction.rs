@@ -11,11 +11,11 @@ use super::success;
 use crate::call::{Call, part};
 use crate::kinds::Kind;
 use crate::profile::since;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::request::options::Deletion;
 use crate::server::ApiServer;
 use crate::server::change::Change;
-use crate::status::{Outcome, Refused};
 use crate::store::Stored;
 use crate::{metadata, selector};
 
@@ -33,7 +33,7 @@ impl ApiServer {
             if metadata::text(eviction, "name") == call.path.name {
                 return Ok(());
             }
-            Err(Refused::bad_request("name in URL does not match name in Eviction object"))
+            Err(BoxedRejection::bad_request("name in URL does not match name in Eviction object"))
         })?;
         let asked = &eviction["deleteOptions"];
         let mut options = Deletion::of_body(asked, &self.profile)?;
@@ -89,7 +89,7 @@ impl ApiServer {
         let Some(budget) = matching.next() else { return Ok(()) };
         if matching.next().is_some() {
             let why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
-            return Err(Refused::internal(why));
+            return Err(BoxedRejection::internal(why));
         }
         drop(matching);
         let count = |field: &str| budget["status"][field].as_i64().unwrap_or(0);
@@ -138,21 +138,21 @@ fn check_and_decrement(budget: &Value, pod: &str, now: Time) -> Outcome<Value> {
         &windtunnel_core::Resource::namespaced("policy", "v1", "PodDisruptionBudget", "poddisruptionbudget");
     if count("observedGeneration") < generation {
         let why = format!("The disruption budget {name} is still being processed by the server.");
-        return Err(Refused::too_many(BLOCKED, "DisruptionBudget", &why, 10));
+        return Err(BoxedRejection::too_many(BLOCKED, "DisruptionBudget", &why, 10));
     }
     let allowed = count("disruptionsAllowed");
     if allowed < 0 {
-        return Err(Refused::forbidden(resource, name, "pdb disruptions allowed is negative"));
+        return Err(BoxedRejection::forbidden(resource, name, "pdb disruptions allowed is negative"));
     }
     if status["disruptedPods"].as_object().is_some_and(|pods| pods.len() > MAX_DISRUPTED) {
         let why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
-        return Err(Refused::forbidden(resource, name, why));
+        return Err(BoxedRejection::forbidden(resource, name, why));
     }
     if allowed == 0 {
         let (healthy, has) = (count("desiredHealthy"), count("currentHealthy"));
         let why =
             format!("The disruption budget {name} needs {healthy} healthy pods and has {has} currently");
-        return Err(Refused::too_many(BLOCKED, "DisruptionBudget", &why, 0));
+        return Err(BoxedRejection::too_many(BLOCKED, "DisruptionBudget", &why, 0));
     }
     let mut budget = budget.clone();
     budget["status"]["disruptionsAllowed"] = json!(allowed - 1);

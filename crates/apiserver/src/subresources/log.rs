@@ -17,11 +17,11 @@ use crate::call::Call;
 use crate::field::FieldError;
 use crate::gotext::quote;
 use crate::outbound::upstream::LogRequest;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::followed_log::Follow;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Query;
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 
 const ANNOTATION: &str = "log.windtunnel.dev";
 
@@ -32,7 +32,7 @@ impl ApiServer {
         let range = Range::read(query)?;
         let errors = range.errors(query);
         if !errors.is_empty() {
-            return Err(Refused::invalid("", "PodLogOptions", name, &errors, &self.profile));
+            return Err(BoxedRejection::invalid("", "PodLogOptions", name, &errors, &self.profile));
         }
         let pod = self.entry(call)?.served();
         let container = container::choose(&pod, query.get("container"))?;
@@ -51,14 +51,14 @@ impl ApiServer {
         if previous && self.container_log(&pod, container, false, &range, call.now).is_some() {
             let (container, pod) = (quote(container), quote(name));
             let why = format!("previous terminated container {container} in pod {pod} not found");
-            return Err(Refused::bad_request(why));
+            return Err(BoxedRejection::bad_request(why));
         }
         // For a pod without a node, the real server does not ask a kubelet.
         if !container::has_node(&pod) {
             return Ok(text(204, String::new()));
         }
         self.check_node(call, &pod)?;
-        Err(Refused::no_containers(&format!("{} has no log", describe(container, &pod))))
+        Err(BoxedRejection::no_containers(&format!("{} has no log", describe(container, &pod))))
     }
 
     /// The log of an instance of a container: what its program printed, or the pod's annotation. `None` without both.
@@ -124,7 +124,7 @@ fn text(code: u16, text: String) -> Reply {
 
 fn integer(text: &str) -> Outcome<i64> {
     let why = || format!("strconv.ParseInt: parsing {}: invalid syntax", quote(text));
-    text.parse().map_err(|_| Refused::bad_request(why()))
+    text.parse().map_err(|_| BoxedRejection::bad_request(why()))
 }
 
 /// The part of a log that a client wants (`PodLogOptions`).

@@ -16,10 +16,10 @@ mod scale;
 use serde_json::json;
 
 use super::kinds::custom::ScalePaths;
+use super::rejection::{BoxedRejection, Outcome};
 use super::reply::Reply;
 use super::request::Method;
 use super::server::ApiServer;
-use super::status::{Outcome, Refused};
 use crate::call::Call;
 
 impl ApiServer {
@@ -50,7 +50,7 @@ impl ApiServer {
             Method::Other => "",
         };
         if !found.verbs.contains(&verb) {
-            return Err(Refused::method_not_allowed());
+            return Err(BoxedRejection::method_not_allowed());
         }
         let found = found.name;
         if matches!(found, "exec" | "attach" | "portforward" | "proxy") {

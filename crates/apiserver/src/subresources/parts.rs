@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use crate::call::Call;
 use crate::call::decode;
 use crate::profile::since;
+use crate::rejection::Outcome;
 use crate::reply::Reply;
 use crate::request::Method;
 use crate::request::options::PatchType;
 use crate::server::ApiServer;
-use crate::status::Outcome;
 
 impl ApiServer {
     /// Reads or writes `ephemeralcontainers`, `resize` or `approval`.

@@ -9,9 +9,9 @@ use windtunnel_core::{Change, ChangeKind, Object, View};
 use crate::call::Call;
 use crate::gotext::quote;
 use crate::outbound::upstream::{PodRequest, PodResponse};
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::{Reply, ReplyBody};
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 
 /// `scheme:name:port`; scheme and port are optional (`SplitSchemeNamePort`).
 #[derive(Debug, PartialEq, Eq)]
@@ -42,11 +42,11 @@ impl ApiServer {
         let id = &*call.path.name;
         let kind = call.kind.resource.kind.to_lowercase();
         let name = Name::split(id)
-            .ok_or_else(|| Refused::bad_request(format!("invalid {kind} request {}", quote(id))))?;
+            .ok_or_else(|| BoxedRejection::bad_request(format!("invalid {kind} request {}", quote(id))))?;
         let (pod, port) = match kind.as_str() {
             "pod" => self.pod_behind(call, &name)?,
             "service" => self.service_behind(call, &name)?,
-            _ => return Err(Refused::unavailable("error trying to reach service: no such host")),
+            _ => return Err(BoxedRejection::unavailable("error trying to reach service: no such host")),
         };
         let path = call.path.subresource.strip_prefix("proxy").unwrap_or_default();
         let path = if path.is_empty() { "/" } else { path };
@@ -56,7 +56,7 @@ impl ApiServer {
         let Some(PodResponse { code, content_type, body }) = answered else {
             let address = pod.text("/status/podIP");
             let why = format!("dial tcp {address}:{port}: connect: connection refused");
-            return Err(Refused::unavailable(&format!("error trying to reach service: {why}")));
+            return Err(BoxedRejection::unavailable(&format!("error trying to reach service: {why}")));
         };
         Ok(Reply::new(code, ReplyBody::Bytes { content_type, bytes: Bytes::from(body) }))
     }
@@ -65,16 +65,17 @@ impl ApiServer {
     fn pod_behind(&self, call: &Call<'_>, name: &Name<'_>) -> Outcome<(Object, u16)> {
         let namespace = &*call.path.namespace;
         let pod = self.object(&PODS, namespace, name.object);
-        let pod = pod.ok_or_else(|| Refused::not_found(&PODS, name.object))?;
+        let pod = pod.ok_or_else(|| BoxedRejection::not_found(&PODS, name.object))?;
         if pod.text("/status/podIP").is_empty() {
-            return Err(Refused::bad_request("address not allowed"));
+            return Err(BoxedRejection::bad_request("address not allowed"));
         }
         let containers = pod.list("/spec/containers").iter();
         let mut ports = containers.filter_map(|container| container["ports"].as_array()).flatten();
         let first = ports.find_map(|port| port["containerPort"].as_u64()).unwrap_or(80);
         let port = if name.port.is_empty() { Some(first) } else { name.port.parse().ok() };
         let port = port.and_then(|port| u16::try_from(port).ok());
-        let port = port.ok_or_else(|| Refused::bad_request(format!("invalid port {}", quote(name.port))))?;
+        let port =
+            port.ok_or_else(|| BoxedRejection::bad_request(format!("invalid port {}", quote(name.port))))?;
         Ok((pod, port))
     }
 
@@ -87,9 +88,9 @@ impl ApiServer {
             Err(_) => name.port.to_owned(),
         };
         let endpoints = self.object(&ENDPOINTS, namespace, name.object);
-        let endpoints = endpoints.ok_or_else(|| Refused::not_found(&SERVICES, name.object))?;
+        let endpoints = endpoints.ok_or_else(|| BoxedRejection::not_found(&SERVICES, name.object))?;
         let no_endpoints = |service: &str| {
-            Refused::unavailable(&format!("no endpoints available for service {}", quote(service)))
+            BoxedRejection::unavailable(&format!("no endpoints available for service {}", quote(service)))
         };
         let subsets = endpoints.list("/subsets");
         if subsets.is_empty() {
@@ -107,11 +108,11 @@ impl ApiServer {
     /// The name of the service port with this number.
     fn service_port_name(&self, namespace: &str, name: &str, number: i64) -> Outcome<String> {
         let service = self.object(&SERVICES, namespace, name);
-        let service = service.ok_or_else(|| Refused::not_found(&SERVICES, name))?;
+        let service = service.ok_or_else(|| BoxedRejection::not_found(&SERVICES, name))?;
         let port = service.list("/spec/ports").iter().find(|port| port["port"] == number);
         port.map(|port| port_name(port).to_owned()).ok_or_else(|| {
             let service = quote(name);
-            Refused::unavailable(&format!("no service port {number} found for service {service}"))
+            BoxedRejection::unavailable(&format!("no service port {number} found for service {service}"))
         })
     }
 

@@ -13,13 +13,13 @@ use crate::call::prepared::Write;
 use crate::kinds::{Generation, strategy};
 use crate::metadata;
 use crate::profile::{Profile, since};
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::request::{Method, options};
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::server::change::Change;
 use crate::server::definitions::lifecycle;
-use crate::status::{Outcome, Refused};
 use crate::store::{FieldOwners, Stored};
 use crate::verbs::prepared;
 
@@ -121,16 +121,16 @@ impl ApiServer {
                 prepared::check_size(call, &key, &object, &owners)?;
             }
             let generated = !metadata::text(&object, "generateName").is_empty();
-            let mut refused = if generated {
-                Refused::no_unique_name(&kind.resource, &key.name)
+            let mut rejection = if generated {
+                BoxedRejection::no_unique_name(&kind.resource, &key.name)
             } else {
-                Refused::already_exists(&kind.resource, &key.name)
+                BoxedRejection::already_exists(&kind.resource, &key.name)
             };
             if metadata::is_terminating(&existing.served()) {
-                refused.message = format!("object is being deleted: {}", refused.message);
+                rejection.message = format!("object is being deleted: {}", rejection.message);
             }
             call.refused_new = Some(object);
-            return Err(refused);
+            return Err(rejection);
         }
         if call.dry_run {
             return Ok(Reply::object(201, kind.served_form(&Stored::new(object, owners.entries))));
@@ -204,9 +204,9 @@ fn check_definition(call: &Call<'_>, object: &Value, profile: &Profile) -> Outco
         name => name,
     };
     Err(if profile.minor < since::TERMINATING_FORBIDS {
-        Refused::not_supported_because(&call.kind.resource, why)
+        BoxedRejection::not_supported_because(&call.kind.resource, why)
     } else {
-        Refused::forbidden(&call.kind.resource, name, why)
+        BoxedRejection::forbidden(&call.kind.resource, name, why)
     })
 }
 
@@ -214,7 +214,7 @@ fn check_definition(call: &Call<'_>, object: &Value, profile: &Profile) -> Outco
 fn check_version(call: &Call<'_>, object: &Value) -> Outcome<()> {
     let version = options::version(metadata::text(object, "resourceVersion"));
     if call.request.method == Method::Post && matches!(version, Ok(Some(1..))) {
-        return Err(Refused::internal("resourceVersion should not be set on objects to be created"));
+        return Err(BoxedRejection::internal("resourceVersion should not be set on objects to be created"));
     }
     Ok(())
 }
@@ -224,13 +224,13 @@ fn check_creatable(call: &Call<'_>) -> Outcome<()> {
     if !call.path.subresource.is_empty() {
         call.check_subresource()?;
         return Err(if call.kind.custom.is_some() {
-            Refused::not_supported(resource, "create")
+            BoxedRejection::not_supported(resource, "create")
         } else {
-            Refused::method_not_allowed()
+            BoxedRejection::method_not_allowed()
         });
     }
     if !call.path.name.is_empty() || resource.namespaced && !call.has_matching_scope() {
-        return Err(Refused::method_not_allowed());
+        return Err(BoxedRejection::method_not_allowed());
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use crate::admission::{Attributes, Operation};
 use crate::call::Call;
 use crate::kinds::{Dependents, Kind, typed};
 use crate::metadata;
+use crate::rejection::{self, BoxedRejection, Outcome};
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::{List, Reply, ReplyBody};
 use crate::request::options::Deletion;
@@ -19,7 +20,6 @@ use crate::selector::{Continue, Selector};
 use crate::server::ApiServer;
 use crate::server::change::Change;
 use crate::server::definitions::lifecycle;
-use crate::status::{self, Outcome, Refused};
 use crate::store::Stored;
 use crate::verbs::read::check_namespace;
 
@@ -35,9 +35,9 @@ impl ApiServer {
         if !call.path.subresource.is_empty() {
             call.check_subresource()?;
             return Err(if kind.custom.is_some() {
-                Refused::not_supported(&kind.resource, "delete")
+                BoxedRejection::not_supported(&kind.resource, "delete")
             } else {
-                Refused::method_not_allowed()
+                BoxedRejection::method_not_allowed()
             });
         }
         let options = self.deletion(call)?;
@@ -67,7 +67,7 @@ impl ApiServer {
     pub(crate) fn delete_collection(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
         let kind = Arc::clone(&call.kind);
         if kind.resource.namespaced && !call.has_matching_scope() {
-            return Err(Refused::method_not_allowed());
+            return Err(BoxedRejection::method_not_allowed());
         }
         let selector = Selector::of_options(&kind, &call.request.query, false, &self.profile)?;
         let options = self.deletion(call)?;
@@ -175,7 +175,7 @@ impl ApiServer {
             if answers_with_object(kind) {
                 return Ok(Reply { removed, ..Reply::object(200, kind.served_form(&last)) });
             }
-            let body = status::deleted(&kind.resource, &key.name, metadata::text(object, "uid"));
+            let body = rejection::deleted(&kind.resource, &key.name, metadata::text(object, "uid"));
             return Ok(Reply { removed, ..Reply::value(200, body) });
         }
         let marked = metadata::is_terminating(object);
@@ -253,7 +253,7 @@ fn warn_of_orphans(call: &mut Call<'_>, options: &Deletion) {
 fn check_preconditions(kind: &Kind, key: &Key, object: &Value, options: &Deletion) -> Outcome<()> {
     let is_namespace = kind.is_resource("", "namespaces");
     let shown = if is_namespace { &*kind.resource.plural } else { &*kind.resource.kind };
-    let conflict = |text: &str| Err(Refused::conflict(&kind.resource, shown, &key.name, text));
+    let conflict = |text: &str| Err(BoxedRejection::conflict(&kind.resource, shown, &key.name, text));
     // Namespaces have a check of their own.
     let failed = |field: &str, requested: &str, actual: &str| {
         format!("Precondition failed: {field} in precondition: {requested}, {field} in object meta: {actual}")

@@ -5,7 +5,7 @@ use serde_json::Value;
 use windtunnel_core::Key;
 
 use crate::kinds::Kind;
-use crate::status::{Outcome, Refused};
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::store::{FieldOwners, joined};
 
 /// The longest request that etcd accepts (`--max-request-bytes`), in bytes.
@@ -56,10 +56,10 @@ pub(crate) fn check(kind: &Kind, key: &Key, object: &Value, owners: &FieldOwners
     let request = transaction_length(path(kind, key).len(), value);
     if request > MAX_MESSAGE {
         let why = format!("trying to send message larger than max ({request} vs. {MAX_MESSAGE})");
-        return Err(Refused::internal(format!("rpc error: code = ResourceExhausted desc = {why}")));
+        return Err(BoxedRejection::internal(format!("rpc error: code = ResourceExhausted desc = {why}")));
     }
     if request + HEADER > MAX_REQUEST {
-        return Err(Refused::internal("etcdserver: request is too large"));
+        return Err(BoxedRejection::internal("etcdserver: request is too large"));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::call::Call;
 use crate::profile::since;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::watch_stream::convert_event_object;
 use crate::reply::{List, Reply, ReplyBody};
@@ -14,7 +15,6 @@ use crate::request::Query;
 use crate::request::options;
 use crate::selector::{Continue, Selector};
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 use crate::store::Entry;
 
 const EXPIRED: &str = "The resourceVersion for the provided list is too old.";
@@ -96,7 +96,7 @@ impl ApiServer {
         let page = Continue::parse(query.get("continue"), self.profile.minor)?;
         // A real server reads pages from etcd, past its cache, and then checks the token before the version.
         if page.is_some() && !matches!(query.get("resourceVersion"), "" | "0") {
-            return Err(Refused::bad_request(
+            return Err(BoxedRejection::bad_request(
                 "specifying resource version is not allowed when using continue",
             ));
         }
@@ -106,7 +106,7 @@ impl ApiServer {
         let future =
             page.as_ref().and_then(|page| page.revision).filter(|asked| *asked > self.store.revision());
         if let Some(asked) = future {
-            return Err(Refused::too_large_version(asked, self.store.revision()).without_retry());
+            return Err(BoxedRejection::too_large_version(asked, self.store.revision()).without_retry());
         }
         let past = match (&page, requested) {
             (Some(page), _) => page.revision,
@@ -139,15 +139,15 @@ impl ApiServer {
             let value = crate::gotext::quote(text);
             let text = format!("resourceVersion: Invalid value: {value}: {why}");
             if self.profile.minor < since::LIST_VERSION_CHECKED {
-                return Refused::internal(text);
+                return BoxedRejection::internal(text);
             }
-            Refused::bad_request(format!("invalid resource version: {text}"))
+            BoxedRejection::bad_request(format!("invalid resource version: {text}"))
         })?;
         match requested {
             Some(requested) if requested > self.store.revision() => {
-                let refused = Refused::too_large_version(requested, self.store.revision());
+                let rejection = BoxedRejection::too_large_version(requested, self.store.revision());
                 // Events have no cache, which would ask clients to retry.
-                Err(if call.kind.table == self.tables.events { refused.without_retry() } else { refused })
+                Err(if call.kind.table == self.tables.events { rejection.without_retry() } else { rejection })
             }
             _ => Ok(requested),
         }
@@ -200,11 +200,11 @@ impl ApiServer {
 
 /// The 410 response of a list. For a list in pages it has a token to continue with, although the next pages may be
 /// inconsistent with the previous ones.
-fn expired(page: Option<&Continue>) -> Refused {
-    let Some(page) = page else { return Refused::expired(EXPIRED) };
-    let mut refused = Refused::expired(PAGE_EXPIRED);
-    refused.resume = Some(Continue { revision: None, start: page.start.clone() }.token());
-    refused
+fn expired(page: Option<&Continue>) -> BoxedRejection {
+    let Some(page) = page else { return BoxedRejection::expired(EXPIRED) };
+    let mut rejection = BoxedRejection::expired(PAGE_EXPIRED);
+    rejection.resume = Some(Continue { revision: None, start: page.start.clone() }.token());
+    rejection
 }
 
 /// Whether a list with a resource version must return the state at exactly that version.

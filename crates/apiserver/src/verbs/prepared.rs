@@ -17,10 +17,10 @@ use crate::call::attempt::Attempt;
 use crate::call::prepared::{Prepared, Write};
 use crate::outbound::hooks::HookCall;
 use crate::pipeline::Step;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::request::{Body, Method, Request, ResourcePath, Target};
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 use crate::store::FieldOwners;
 use crate::verbs::etcd;
 
@@ -84,7 +84,7 @@ impl ApiServer {
     }
 
     /// Keeps a write that a copy prepared, and stops the copy.
-    pub(super) fn stop_prepared(&self, call: &mut Call<'_>, write: Write) -> Refused {
+    pub(super) fn stop_prepared(&self, call: &mut Call<'_>, write: Write) -> BoxedRejection {
         // The copy allocated the addresses and ports of a Service, which only the server itself can do.
         if !call.kind.is_resource("", "services") {
             let (Write::New { object, owners } | Write::Update { object, owners, .. }) = &write;
@@ -98,8 +98,8 @@ impl ApiServer {
     }
 
     /// Keeps the refusal of a call that a copy runs.
-    pub(crate) fn keep_refusal(&self, call: &mut Call<'_>, refused: Refused) {
-        let prepared = Prepared::new(call, self.store.revision(), Err(refused), false);
+    pub(crate) fn keep_refusal(&self, call: &mut Call<'_>, rejection: BoxedRejection) {
+        let prepared = Prepared::new(call, self.store.revision(), Err(rejection), false);
         call.attempt.keep_prepared(prepared);
     }
 
@@ -107,7 +107,7 @@ impl ApiServer {
     pub(crate) fn end_prepared(&mut self, call: &mut Call<'_>) -> Option<Outcome<Reply>> {
         let prepared = call.attempt.take_prepared().filter(|prepared| self.holds(call, prepared))?;
         Some(match prepared.resume(call) {
-            Err(refused) => Err(refused),
+            Err(rejection) => Err(rejection),
             Ok(Write::New { object, owners }) => self.store_new(call, object, owners),
             Ok(Write::Update { object, owners, entry, old }) => {
                 self.store_update(call, object, owners, entry, old)

@@ -7,17 +7,17 @@ use serde_json::Value;
 use crate::call::Call;
 use crate::gotext::quote;
 use crate::names::path_segment;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::reply::watch_stream::convert_event_object;
 use crate::request::options;
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 use crate::store::{Entry, Stored, joined};
 
 /// Rejects a path with an empty namespace.
 pub(super) fn check_namespace(call: &Call<'_>) -> Outcome<()> {
     if call.path.has_empty_namespace {
-        return Err(Refused::bad_request("Namespace parameter required."));
+        return Err(BoxedRejection::bad_request("Namespace parameter required."));
     }
     Ok(())
 }
@@ -40,16 +40,16 @@ impl ApiServer {
         let (namespace, name) = (&*call.path.namespace, &*call.path.name);
         let event = later.find(|event| event.key.namespace == namespace && event.key.name == name)?;
         let old = event.old.as_ref().map(|old| convert_event_object(&call.kind, event, old));
-        Some(old.ok_or_else(|| Refused::not_found(&call.kind.named_in_errors(), name)))
+        Some(old.ok_or_else(|| BoxedRejection::not_found(&call.kind.named_in_errors(), name)))
     }
 
     /// Rejects a get of an object at a resource version in the future.
     fn check_version(&self, text: &str) -> Outcome<()> {
         let asked = options::version(text).map_err(|why| {
-            Refused::internal(format!("resourceVersion: Invalid value: {}: {why}", quote(text)))
+            BoxedRejection::internal(format!("resourceVersion: Invalid value: {}: {why}", quote(text)))
         })?;
         match asked.filter(|asked| *asked > self.store.revision()) {
-            Some(asked) => Err(Refused::too_large_version(asked, self.store.revision())),
+            Some(asked) => Err(BoxedRejection::too_large_version(asked, self.store.revision())),
             None => Ok(()),
         }
     }
@@ -62,10 +62,11 @@ impl ApiServer {
             let problems = path_segment(&call.path.name);
             if !problems.is_empty() {
                 let (name, why) = (quote(&call.path.name), problems.join(";"));
-                return Err(Refused::bad_request(format!("Name parameter invalid: {name}: {why}")));
+                return Err(BoxedRejection::bad_request(format!("Name parameter invalid: {name}: {why}")));
             }
         }
-        let entry = found.ok_or_else(|| Refused::not_found(&call.kind.named_in_errors(), &call.path.name))?;
+        let entry =
+            found.ok_or_else(|| BoxedRejection::not_found(&call.kind.named_in_errors(), &call.path.name))?;
         if let Some(custom) = &call.kind.custom {
             custom.family.check_readable(entry)?;
         }

@@ -15,13 +15,13 @@ use crate::field::{Cause, FieldError, Shown};
 use crate::kinds::typed::with_empties;
 use crate::kinds::{Generation, Kind, StatusMetadata, strategy};
 use crate::metadata;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::request::{Method, options};
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::server::change::Change;
 use crate::server::definitions::lifecycle;
-use crate::status::{Outcome, Refused};
 use crate::store::{Entry, FieldOwners, Stored};
 use crate::verbs::etcd;
 use crate::verbs::prepared;
@@ -56,10 +56,11 @@ impl ApiServer {
             Err(_) if kind.rules.create_on_update && matches!(&*call.path.subresource, "" | "status") => {
                 self.check_create_on_update(call)?;
                 check_uid(call, &object, "")?;
-                options::version(metadata::text(&object, "resourceVersion")).map_err(Refused::internal)?;
+                options::version(metadata::text(&object, "resourceVersion"))
+                    .map_err(BoxedRejection::internal)?;
                 return self.create_object(call, object);
             }
-            Err(refused) => return Err(refused),
+            Err(rejection) => return Err(rejection),
         };
         let old = call.baseline.take().unwrap_or_else(|| kind.written_form(&entry));
         call.before = Some(old.clone());
@@ -170,7 +171,7 @@ impl ApiServer {
         let (resource, name) = (&call.kind.resource, &*call.path.name);
         check_uid(call, object, metadata::text(old, "uid"))?;
         let version =
-            options::version(metadata::text(object, "resourceVersion")).map_err(Refused::internal)?;
+            options::version(metadata::text(object, "resourceVersion")).map_err(BoxedRejection::internal)?;
         let current = metadata::text(old, "resourceVersion");
         match version.filter(|version| *version != 0) {
             None if !call.kind.rules.unconditional_update => {
@@ -180,14 +181,14 @@ impl ApiServer {
                     value: Shown::Unsigned(0),
                     detail: "must be specified for an update".to_owned(),
                 };
-                Err(Refused::invalid(&resource.group, &resource.plural, name, &[error], &self.profile))
+                Err(BoxedRejection::invalid(&resource.group, &resource.plural, name, &[error], &self.profile))
             }
             None => {
                 metadata::metadata_mut(object).insert("resourceVersion".to_owned(), json!(current));
                 Ok(())
             }
             Some(version) if version.to_string() == current => Ok(()),
-            Some(_) => Err(Refused::modified(resource, name)),
+            Some(_) => Err(BoxedRejection::modified(resource, name)),
         }
     }
 
@@ -260,7 +261,7 @@ fn check_uid(call: &Call<'_>, object: &Value, actual: &str) -> Outcome<()> {
         "StorageError: invalid object, Code: 4, Key: {shown}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
          UID in precondition: {uid}, UID in object meta: {actual}"
     );
-    Err(Refused::conflict(resource, &resource.plural, &call.path.name, &text))
+    Err(BoxedRejection::conflict(resource, &resource.plural, &call.path.name, &text))
 }
 
 /// Rejects an object whose name differs from the name in the path.
@@ -268,11 +269,13 @@ pub(crate) fn check_name(call: &Call<'_>, object: &Value) -> Outcome<()> {
     let (name, url) = (metadata::text(object, "name"), &*call.path.name);
     if name.is_empty() {
         let why = "was undeterminable: name must be provided";
-        return Err(Refused::bad_request(format!("the name of the object ({url} based on URL) {why}")));
+        return Err(BoxedRejection::bad_request(format!(
+            "the name of the object ({url} based on URL) {why}"
+        )));
     }
     if name != url {
         let why = "does not match the name on the URL";
-        return Err(Refused::bad_request(format!("the name of the object ({name}) {why} ({url})")));
+        return Err(BoxedRejection::bad_request(format!("the name of the object ({name}) {why} ({url})")));
     }
     Ok(())
 }

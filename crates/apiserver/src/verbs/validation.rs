@@ -13,11 +13,11 @@ use crate::kinds::typed::{Empty, with_empties};
 use crate::kinds::validation as builtin;
 use crate::kinds::{Custom, Kind, strategy};
 use crate::profile::{Profile, StatusScope};
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::schema::ratchet::StoredCounterpart;
 use crate::schema::rules::{self, ValidatedObject};
 use crate::schema::{embedded, error_order, list_type, validate};
 use crate::server::draws::Draws;
-use crate::status::{Outcome, Refused};
 use crate::{crd, metadata};
 
 /// Sets the namespace of the path on an object, and rejects an object with another one.
@@ -28,7 +28,7 @@ pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()
     }
     let given = metadata::text(object, "namespace");
     if !given.is_empty() && given != call.path.namespace {
-        return Err(Refused::other_namespace());
+        return Err(BoxedRejection::other_namespace());
     }
     if given.is_empty() {
         metadata::metadata_mut(object)
@@ -271,5 +271,11 @@ fn finish(kind: &Kind, object: &Value, errors: &[FieldError], profile: &Profile)
         return Ok(());
     }
     let resource = kind.stored_as();
-    Err(Refused::invalid(&resource.group, &resource.kind, metadata::text(object, "name"), errors, profile))
+    Err(BoxedRejection::invalid(
+        &resource.group,
+        &resource.kind,
+        metadata::text(object, "name"),
+        errors,
+        profile,
+    ))
 }

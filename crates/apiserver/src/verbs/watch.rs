@@ -7,13 +7,13 @@ use windtunnel_core::clock::Time;
 
 use crate::call::Call;
 use crate::faults::{Reader, Sight};
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::watch_stream::{Initial, Poll, Progress, Watch};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::accept::{self, Media, Shape};
 use crate::request::options;
 use crate::selector::Selector;
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 use crate::store;
 
 /// The shortest duration of a watch without `timeoutSeconds` (`--min-request-timeout`). The longest is twice as long.
@@ -71,7 +71,7 @@ impl ApiServer {
         let text = query.get("resourceVersion");
         let requested = options::version(text).map_err(|why| {
             let value = crate::gotext::quote(text);
-            Refused::internal(format!("resourceVersion: Invalid value: {value}: {why}"))
+            BoxedRejection::internal(format!("resourceVersion: Invalid value: {value}: {why}"))
         })?;
         let seconds = options::integer(query, "timeoutSeconds")?;
         if call.media == Media::Yaml {
@@ -123,7 +123,7 @@ impl ApiServer {
         }
         if let Some(future) = requested.filter(|requested| *requested > revision) {
             // A real server first waits some seconds for that revision.
-            let line = store::error_line(&Refused::too_large_version(future, revision).body());
+            let line = store::error_line(&BoxedRejection::too_large_version(future, revision).body());
             return (future, VecDeque::from([Initial::Error(line)]));
         }
         let (objects, revision) = match self.cached_objects(call) {

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::{Answer, Identity, Object, Refusal, Write};
+use windtunnel_core::{Answer, Identity, Object, Rejection, Write};
 
 use super::{ActorId, Schedule};
 
@@ -52,7 +52,7 @@ impl Schedule {
 
     /// Takes the answer to a request of [`Schedule::next_request`]. The client retries a request if the
     /// server asks for it (429 and 5xx with `Retry-After`), and the actor does not see that answer.
-    pub fn answer(&mut self, id: ActorId, write: Write, outcome: Result<Object, Refusal>, now: Time) {
+    pub fn answer(&mut self, id: ActorId, write: Write, outcome: Result<Object, Rejection>, now: Time) {
         let Some(slot) = self.slots.get_mut(&id) else { return };
         let client = &mut slot.client;
         if let Some(pause) = retry_after(&outcome).filter(|_| client.retries < RETRIES_MAX) {
@@ -86,8 +86,9 @@ fn agent(name: &str, identity: &Identity) -> String {
 }
 
 /// How long the server asks a client to wait before a retry.
-fn retry_after(outcome: &Result<Object, Refusal>) -> Option<SignedDuration> {
-    let refusal = outcome.as_ref().err().filter(|refusal| refusal.code == 429 || refusal.code >= 500)?;
-    let seconds = refusal.details["retryAfterSeconds"].as_i64().filter(|seconds| *seconds > 0)?;
+fn retry_after(outcome: &Result<Object, Rejection>) -> Option<SignedDuration> {
+    let rejection =
+        outcome.as_ref().err().filter(|rejection| rejection.code == 429 || rejection.code >= 500)?;
+    let seconds = rejection.details["retryAfterSeconds"].as_i64().filter(|seconds| *seconds > 0)?;
     Some(SignedDuration::from_secs(seconds))
 }

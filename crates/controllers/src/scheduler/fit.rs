@@ -23,9 +23,9 @@ pub(super) fn node_for<'v>(
     let mut rejected = Vec::new();
     let mut fitting = Vec::new();
     for node in view.list(&NODES) {
-        match search.refusal(node, search.load.pods_on(node.name())) {
+        match search.rejection(node, search.load.pods_on(node.name())) {
             None => fitting.push(node),
-            Some(refusal) => rejected.push((node, refusal)),
+            Some(rejection) => rejected.push((node, rejection)),
         }
     }
     if let Some(node) = fitting.into_iter().min_by_key(|node| search.rank(node)) {
@@ -38,13 +38,13 @@ pub(super) fn node_for<'v>(
 }
 
 /// Why a node does not fit a pod.
-struct Refusal {
+struct NodeRejection {
     reasons: Vec<String>,
     /// Whether the node could fit without some of its pods.
     is_resolvable: bool,
 }
 
-impl Refusal {
+impl NodeRejection {
     fn lasting(reason: impl Into<String>) -> Self {
         Self { reasons: vec![reason.into()], is_resolvable: false }
     }
@@ -63,25 +63,25 @@ struct Search<'s, 'v> {
 impl Search<'_, '_> {
     /// The reason why a node does not fit, from the first of the scheduler's filters that rejects it. `others`: the pods on
     /// the node.
-    fn refusal(&self, node: &Object, others: &[&Object]) -> Option<Refusal> {
+    fn rejection(&self, node: &Object, others: &[&Object]) -> Option<NodeRejection> {
         let pod = self.pod;
         if named_nodes(pod).is_some_and(|names| !names.contains(&node.name())) {
-            return Some(Refusal::lasting("node(s) didn't satisfy plugin(s) [NodeAffinity]"));
+            return Some(NodeRejection::lasting("node(s) didn't satisfy plugin(s) [NodeAffinity]"));
         }
         if node["spec"]["unschedulable"] == true && !tolerated(pod, &taints::unschedulable()) {
-            return Some(Refusal::lasting("node(s) were unschedulable"));
+            return Some(NodeRejection::lasting("node(s) were unschedulable"));
         }
         if let Some(taint) = find_untolerated(pod, node, &["NoSchedule", "NoExecute"]) {
-            return Some(Refusal::lasting(self.taint_reason(taint)));
+            return Some(NodeRejection::lasting(self.taint_reason(taint)));
         }
         if !is_chosen(pod, node) {
-            return Some(Refusal::lasting("node(s) didn't match Pod's node affinity/selector"));
+            return Some(NodeRejection::lasting("node(s) didn't match Pod's node affinity/selector"));
         }
         let lack = lack(&self.wanted, node, others);
         if !lack.reasons.is_empty() {
-            return Some(Refusal { reasons: lack.reasons, is_resolvable: !lack.is_lasting });
+            return Some(NodeRejection { reasons: lack.reasons, is_resolvable: !lack.is_lasting });
         }
-        violates_anti_affinity(pod, node, self.view).then(|| Refusal {
+        violates_anti_affinity(pod, node, self.view).then(|| NodeRejection {
             reasons: vec!["node(s) didn't match pod anti-affinity rules".to_owned()],
             is_resolvable: true,
         })
@@ -112,8 +112,8 @@ impl Search<'_, '_> {
     }
 
     /// The message about a pod that fits no node: the reasons, and why the deletion of other pods would not help.
-    fn explain(&self, rejected: &[(&Object, Refusal)]) -> String {
-        let reasons = rejected.iter().flat_map(|(_, refusal)| refusal.reasons.iter().cloned());
+    fn explain(&self, rejected: &[(&Object, NodeRejection)]) -> String {
+        let reasons = rejected.iter().flat_map(|(_, rejection)| rejection.reasons.iter().cloned());
         let all = rejected.len();
         let mut text = format!("0/{all} nodes are available: {}.", histogram(reasons));
         if self.differences.deallocates_claims {
@@ -122,13 +122,13 @@ impl Search<'_, '_> {
         if self.pod["spec"]["preemptionPolicy"] == "Never" {
             return text + " preemption: not eligible due to preemptionPolicy=Never.";
         }
-        let kept = rejected.iter().flat_map(|(node, refusal)| self.without_victims(node, refusal));
+        let kept = rejected.iter().flat_map(|(node, rejection)| self.without_victims(node, rejection));
         text + &format!(" preemption: 0/{all} nodes are available: {}.", histogram(kept))
     }
 
     /// Why a node would not fit without its pods of lower priority.
-    fn without_victims(&self, node: &Object, refusal: &Refusal) -> Vec<String> {
-        if !refusal.is_resolvable {
+    fn without_victims(&self, node: &Object, rejection: &NodeRejection) -> Vec<String> {
+        if !rejection.is_resolvable {
             return vec!["Preemption is not helpful for scheduling".to_owned()];
         }
         let priority = |pod: &Object| pod.number("/spec/priority").unwrap_or(0);
@@ -139,8 +139,8 @@ impl Search<'_, '_> {
             return vec!["No preemption victims found for incoming pod".to_owned()];
         }
         // The scheduler deletes no pods here, so a node that would fit then is not chosen.
-        let left = self.refusal(node, &kept);
-        left.map_or_else(|| refusal.reasons.clone(), |refusal| refusal.reasons)
+        let left = self.rejection(node, &kept);
+        left.map_or_else(|| rejection.reasons.clone(), |rejection| rejection.reasons)
     }
 }
 

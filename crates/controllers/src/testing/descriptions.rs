@@ -1,12 +1,12 @@
 //! One-line descriptions of writes.
 
-use windtunnel_core::{Object, Operation, Refusal, Write, resources};
+use windtunnel_core::{Object, Operation, Rejection, Write, resources};
 
 /// Describes a write: its verb, its object, and the resulting status or the reason of the rejection.
-pub(super) fn describe(write: &Write, outcome: Result<&Object, &Refusal>) -> String {
+pub(super) fn describe(write: &Write, outcome: Result<&Object, &Rejection>) -> String {
     let result = match outcome {
         Ok(object) => result_text(write, object),
-        Err(refusal) => refusal.reason.clone(),
+        Err(rejection) => rejection.reason.clone(),
     };
     let name = outcome.map_or(write.name.as_str(), Object::name);
     format!("{} {} {result}", write.verb(), write.resource.key(&write.namespace, name)).trim_end().to_owned()

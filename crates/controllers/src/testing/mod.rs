@@ -12,7 +12,7 @@ use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::rng::{Stream, Streams};
 use windtunnel_core::text::clock_time;
 use windtunnel_core::{
-    Answer, Change, ChangeKind, DeleteOptions, Key, Object, Operation, Refusal, Resource, View, Write,
+    Answer, Change, ChangeKind, DeleteOptions, Key, Object, Operation, Rejection, Resource, View, Write,
     resources,
 };
 
@@ -277,7 +277,7 @@ impl Rig {
         }
     }
 
-    fn apply(&mut self, write: &Write) -> Result<Object, Refusal> {
+    fn apply(&mut self, write: &Write) -> Result<Object, Rejection> {
         let mut key = write.key();
         let old = self.view.get_key(&key).cloned();
         let (kind, value) = match (&write.operation, &old) {
@@ -294,8 +294,8 @@ impl Rig {
                     None => (ChangeKind::Deleted, pod.to_value()),
                 }
             }
-            (Operation::Create(_), Some(_)) => return Err(refusal(409, "AlreadyExists")),
-            (_, None) => return Err(refusal(404, "NotFound")),
+            (Operation::Create(_), Some(_)) => return Err(rejection(409, "AlreadyExists")),
+            (_, None) => return Err(rejection(404, "NotFound")),
             (Operation::Update(value), Some(old)) => (ChangeKind::Modified, updated(write, old, value)?),
             (Operation::MergePatch(patch), Some(old)) => {
                 let mut value = old.to_value();
@@ -307,7 +307,7 @@ impl Rig {
                 json_patch::merge(&mut value, &patch);
                 (ChangeKind::Modified, value)
             }
-            (Operation::JsonPatch(_), _) => return Err(refusal(415, "UnsupportedMediaType")),
+            (Operation::JsonPatch(_), _) => return Err(rejection(415, "UnsupportedMediaType")),
             (Operation::Delete(options), Some(old)) => {
                 match deletion::delete(write, old, options, self.now) {
                     Some(value) if value == **old => return Ok(old.clone()),
@@ -381,10 +381,10 @@ pub fn check_recovery(story: impl Fn(&mut Rig), summary: impl Fn(&Rig) -> String
     }
 }
 
-fn updated(write: &Write, old: &Object, value: &Value) -> Result<Value, Refusal> {
+fn updated(write: &Write, old: &Object, value: &Value) -> Result<Value, Rejection> {
     let guard = value["metadata"]["resourceVersion"].as_str().unwrap_or_default();
     if !guard.is_empty() && guard != old.resource_version() {
-        return Err(refusal(409, "Conflict"));
+        return Err(rejection(409, "Conflict"));
     }
     if write.subresource.is_none() {
         return Ok(value.clone());
@@ -402,8 +402,8 @@ fn updated(write: &Write, old: &Object, value: &Value) -> Result<Value, Refusal>
     Ok(merged)
 }
 
-fn refusal(code: u16, reason: &str) -> Refusal {
-    Refusal { code, reason: reason.to_owned(), message: reason.to_owned(), details: Value::Null }
+fn rejection(code: u16, reason: &str) -> Rejection {
+    Rejection { code, reason: reason.to_owned(), message: reason.to_owned(), details: Value::Null }
 }
 
 fn concerns(interest: &Interest, change: &Change) -> bool {

@@ -28,7 +28,7 @@ pub trait AdmissionPlugin: CloneAdmissionPlugin + Debug + Send + Sync {
         _request: &AdmissionRequest<'_>,
         _object: &mut Value,
         _cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         Ok(())
     }
 
@@ -41,7 +41,7 @@ pub trait AdmissionPlugin: CloneAdmissionPlugin + Debug + Send + Sync {
         _request: &AdmissionRequest<'_>,
         _object: Option<&Value>,
         _cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         Ok(())
     }
 
@@ -125,7 +125,7 @@ impl AdmissionRequest<'_> {
 
 /// Why a plug-in rejects a write.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Rejection {
+pub enum AdmissionRejection {
     /// 403 with the message `RESOURCE "NAME" is forbidden: TEXT`.
     Forbidden(String),
     /// The same, with a cause in the details of the status: `{"reason", "message", "field"}`.

@@ -6,4 +6,4 @@ pub mod admission;
 pub mod faults;
 mod write;
 
-pub use write::{Answer, DeleteOptions, Identity, Operation, Propagation, Refusal, Write};
+pub use write::{Answer, DeleteOptions, Identity, Operation, Propagation, Rejection, Write};

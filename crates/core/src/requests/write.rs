@@ -274,7 +274,7 @@ impl Write {
 /// The rejection of a request by the API server: the content of its `metav1.Status`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
-pub struct Refusal {
+pub struct Rejection {
     /// HTTP status code.
     pub code: u16,
     /// Machine-readable reason, such as `Invalid` or `Conflict`; may be empty.
@@ -291,5 +291,5 @@ pub struct Answer {
     /// The write.
     pub write: Write,
     /// The stored object or the rejection; for a deletion, the last state of the object.
-    pub outcome: Result<Object, Refusal>,
+    pub outcome: Result<Object, Rejection>,
 }

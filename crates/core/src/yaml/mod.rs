@@ -220,7 +220,7 @@ pub fn from_str_multi_lenient<T: DeserializeOwned>(text: &str) -> Result<Vec<T>,
 
 /// The reason why [`from_str_multi_within`] rejects a text.
 #[derive(Debug)]
-pub(crate) enum Rejected {
+pub(crate) enum BoundedYamlError {
     /// It has too many values.
     Values,
     /// It has too many documents.
@@ -234,7 +234,7 @@ pub(crate) fn from_str_multi_within<T: DeserializeOwned>(
     text: &str,
     values: usize,
     documents: usize,
-) -> Result<Vec<T>, Rejected> {
+) -> Result<Vec<T>, BoundedYamlError> {
     use serde_saphyr::budget::BudgetBreach;
     let mut settings = large(text);
     if let Some(budget) = &mut settings.budget {
@@ -242,9 +242,11 @@ pub(crate) fn from_str_multi_within<T: DeserializeOwned>(
         budget.max_documents = documents;
     }
     serde_saphyr::from_multiple_with_options(text, settings).map_err(|found| match limits::cause(&found) {
-        serde_saphyr::Error::Budget { breach: BudgetBreach::Nodes { .. }, .. } => Rejected::Values,
-        serde_saphyr::Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => Rejected::Documents,
-        _ => Rejected::Other(error(&found)),
+        serde_saphyr::Error::Budget { breach: BudgetBreach::Nodes { .. }, .. } => BoundedYamlError::Values,
+        serde_saphyr::Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => {
+            BoundedYamlError::Documents
+        }
+        _ => BoundedYamlError::Other(error(&found)),
     })
 }
 

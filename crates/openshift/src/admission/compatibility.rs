@@ -4,7 +4,9 @@
 
 use serde_json::Value;
 use windtunnel_core::Object;
-use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection};
+use windtunnel_core::requests::admission::{
+    AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
+};
 use windtunnel_core::resources::{COMPATIBILITY_REQUIREMENTS, CUSTOM_RESOURCE_DEFINITIONS};
 
 use crate::compatibility;
@@ -26,7 +28,7 @@ impl AdmissionPlugin for CompatibilityRequirements {
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         if !request.subresource.is_empty() {
             return Ok(());
         }
@@ -42,7 +44,7 @@ impl AdmissionPlugin for CompatibilityRequirements {
             return Ok(());
         };
         let denied = |why| format!("admission webhook \"{WEBHOOK}\" denied the request: {why}");
-        let warnings = checked.map_err(|why| Rejection::Denied(denied(why)))?;
+        let warnings = checked.map_err(|why| AdmissionRejection::Denied(denied(why)))?;
         for warning in warnings {
             cluster.warn(warning);
         }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::resources;
 
@@ -26,13 +26,13 @@ impl AdmissionPlugin for ClusterConfiguration {
         request: &AdmissionRequest<'_>,
         _: &mut Value,
         _: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         if request.operation != AdmissionOperation::Delete {
             return Ok(());
         }
         let (resource, name) = (request.resource, request.name);
         if *resource == resources::NAMESPACES && NAMESPACES.contains(&name) {
-            return Err(Rejection::Forbidden("this namespace may not be deleted".to_owned()));
+            return Err(AdmissionRejection::Forbidden("this namespace may not be deleted".to_owned()));
         }
         let (group, plural) = (&*resource.group, &*resource.plural);
         let required = match plural {
@@ -45,6 +45,6 @@ impl AdmissionPlugin for ClusterConfiguration {
             return Ok(());
         }
         let why = format!("deleting required {plural}.{group} resource, named {name}, is not allowed");
-        Err(Rejection::Forbidden(why))
+        Err(AdmissionRejection::Forbidden(why))
     }
 }

@@ -3,7 +3,9 @@
 use serde_json::Value;
 use windtunnel_controllers::faults::{ANNOTATION, FaultKind, NONE};
 use windtunnel_core::Resource;
-use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection};
+use windtunnel_core::requests::admission::{
+    AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
+};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES, PODS};
 use windtunnel_core::text::did_you_mean;
 
@@ -29,12 +31,12 @@ impl AdmissionPlugin for FaultAnnotations {
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
         _: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         if !request.subresource.is_empty() {
             return Ok(());
         }
         let Some(fault) = new_fault(object, request.old) else { return Ok(()) };
-        check(request.resource, request.name, &fault).map_err(Rejection::Denied)
+        check(request.resource, request.name, &fault).map_err(AdmissionRejection::Denied)
     }
 }
 
@@ -78,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    fn refusal(resource: &Resource, old: &str, new: &str) -> String {
+    fn rejection(resource: &Resource, old: &str, new: &str) -> String {
         let object = |fault: &str| json!({ "metadata": { "annotations": { ANNOTATION: fault } } });
         let (old, new) = (object(old), object(new));
         new_fault(Some(&new), Some(&old))
@@ -89,8 +91,8 @@ mod tests {
     #[test]
     fn rejects_unknown_faults_with_the_nearest_and_all_known_ones() {
         for (resource, known) in FAULTS {
-            assert!(known.iter().all(|fault| refusal(resource, "", fault).is_empty()));
-            let text = refusal(resource, "", &format!("{}x", known[0]));
+            assert!(known.iter().all(|fault| rejection(resource, "", fault).is_empty()));
+            let text = rejection(resource, "", &format!("{}x", known[0]));
             assert!(text.contains(&format!("did you mean `{}`?", known[0])), "{text}");
             assert!(text.contains(&known.join(", ")), "{text}");
         }
@@ -98,7 +100,7 @@ mod tests {
 
     #[test]
     fn rejects_faults_of_other_kinds() {
-        let text = refusal(&CONFIG_MAPS, "", "degraded");
+        let text = rejection(&CONFIG_MAPS, "", "degraded");
         assert!(
             text.ends_with("the kinds with faults are ClusterOperator, Node, Pod, MachineConfigPool"),
             "{text}"
@@ -107,7 +109,7 @@ mod tests {
 
     #[test]
     fn accepts_the_end_of_a_fault_and_objects_that_have_an_unknown_one_already() {
-        assert_eq!(refusal(&NODES, "degraded", NONE), "");
-        assert_eq!(refusal(&NODES, "sad", "sad"), "");
+        assert_eq!(rejection(&NODES, "degraded", NONE), "");
+        assert_eq!(rejection(&NODES, "sad", "sad"), "");
     }
 }

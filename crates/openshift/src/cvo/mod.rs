@@ -116,16 +116,16 @@ impl ClusterVersionOperator {
     }
 
     fn answered(&mut self, answer: &Answer, view: &View, now: Time) {
-        let refusal = answer.outcome.as_ref().err();
+        let rejection = answer.outcome.as_ref().err();
         match self.out.answered() {
             Some(Purpose::Lease) => {
                 let last = !self.out.awaits(Purpose::Lease);
-                if let Some(refusal) = refusal {
-                    let message = format!("Failed to update lock: {}", refusal.message);
+                if let Some(rejection) = rejection {
+                    let message = format!("Failed to update lock: {}", rejection.message);
                     self.out.error(now, "leaderelection.go:436", message);
                 }
                 let Some(election) = self.election.as_mut().filter(|_| !self.ending) else { return };
-                if election.answered(refusal.is_none(), last, now) {
+                if election.answered(rejection.is_none(), last, now) {
                     self.out.info(
                         now,
                         "leaderelection.go:271",
@@ -152,7 +152,7 @@ impl ClusterVersionOperator {
                 }
             }
             Some(Purpose::FailingStatus) => self.worker.failing_status_answered(answer, now, &mut self.out),
-            Some(Purpose::Signatures) if refusal.is_some() => self.site.verifier.not_persisted(),
+            Some(Purpose::Signatures) if rejection.is_some() => self.site.verifier.not_persisted(),
             Some(Purpose::Event | Purpose::Signatures | Purpose::AgenticRun) | None => {}
         }
     }

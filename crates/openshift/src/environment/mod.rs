@@ -1,6 +1,6 @@
 //! The environment of the cluster: the existing releases, the image registry, and the update service.
 //!
-//! * `faults.rs` and `outages.rs`: faults of releases during a run
+//! * `faults.rs` and `release_faults.rs`: faults of releases during a run
 //! * `update_graph.rs` and `graph_api.rs`: the update service, and its answers over HTTP
 //! * `image_builds.rs`: what the build pods of custom images do
 //! * `processes.rs`: programs of the user in pods of the cluster
@@ -8,8 +8,8 @@
 mod faults;
 mod graph_api;
 pub(crate) mod image_builds;
-mod outages;
 mod processes;
+mod release_faults;
 mod update_graph;
 
 use std::any::Any;
@@ -28,8 +28,8 @@ use crate::promql::Sample;
 use crate::release::{self, Architecture, Release};
 pub use faults::ReleaseFault;
 pub use graph_api::{GraphAnswer, PATHS as GRAPH_PATHS};
-pub use outages::Outages;
 pub use processes::{ContainerPlace, container};
+pub use release_faults::ReleaseFaults;
 
 /// Whether a user means this simulated component by `name`: its own name, the first part of it
 /// (`machine-config-controller`, `kubelet`), or the short form of an operator (`operator/etcd`).
@@ -59,7 +59,7 @@ pub struct Environment {
     /// The registry of release images.
     pub registry: Registry,
     /// The current faults of releases.
-    pub outages: Outages,
+    pub release_faults: ReleaseFaults,
     /// The images that users run beside releases.
     pub workloads: Workloads,
     /// Samples of metrics whose exporters are not simulated.
@@ -89,7 +89,7 @@ impl Default for Environment {
             recommended: Vec::new(),
             service: UpdateService::default(),
             registry: Registry::default(),
-            outages: Outages::default(),
+            release_faults: ReleaseFaults::default(),
             workloads: Workloads::default(),
             metrics: Vec::new(),
             keyrings: None,
@@ -115,7 +115,7 @@ impl Environment {
     /// A copy for a cluster that continues separately: faults that begin in one do not reach the other.
     #[must_use]
     pub fn separate(&self) -> Self {
-        Self { outages: self.outages.separate(), ..self.clone() }
+        Self { release_faults: self.release_faults.separate(), ..self.clone() }
     }
 
     /// The release that a payload of this version installs. The payload may be in the image of another
@@ -137,7 +137,7 @@ impl Environment {
 
     /// The current image of a release in the registry and the signature stores.
     pub fn release_image(&self, pullspec: &str) -> Image {
-        self.outages.with_faults(pullspec, self.registry.resolve(pullspec))
+        self.release_faults.with_faults(pullspec, self.registry.resolve(pullspec))
     }
 
     /// Returns whether a repository belongs to releases. Other images in such a repository do not exist.
@@ -188,14 +188,14 @@ impl Environment {
 impl NodeEnvironment for Environment {
     // An image of a release, a named image, or any other image outside of release repositories.
     fn image(&self, pullspec: &str) -> Image {
-        self.outages.with_faults(pullspec, self.registry_image(pullspec))
+        self.release_faults.with_faults(pullspec, self.registry_image(pullspec))
     }
 
     // In any repository, an unknown digest belongs to no payload.
     fn payload(&self, pullspec: &str) -> Image {
         let named = self.workloads.named.get(pullspec);
         let found = named.cloned().unwrap_or_else(|| self.registry.resolve(pullspec));
-        self.outages.with_faults(pullspec, found)
+        self.release_faults.with_faults(pullspec, found)
     }
 
     fn program(&self, pod: &Object, container: &str, view: &View) -> Option<Program> {

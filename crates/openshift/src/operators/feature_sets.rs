@@ -21,7 +21,7 @@ pub(super) fn may_report(operator: &str) -> bool {
 
 /// The Upgradeable=False condition for the feature set. Up to 4.13 kube-apiserver's operator reports it and
 /// accepts LatencySensitive. Later config-operator reports it.
-pub(super) fn refusal(operator: &str, release: &Release, view: &View) -> Option<Condition> {
+pub(super) fn rejection(operator: &str, release: &Release, view: &View) -> Option<Condition> {
     let is_old = release.line() <= (4, 13);
     let reporter = if is_old { "kube-apiserver" } else { "config-operator" };
     let set =
@@ -43,13 +43,13 @@ pub(super) fn merge_refusals(one: Condition, other: Condition) -> Condition {
 
 /// Sets the condition in the status of a ClusterOperator, or resets an earlier one. Returns whether the
 /// status changed.
-pub(super) fn report(refusal: Option<&Condition>, object: &mut Value, now: Time) -> bool {
+pub(super) fn report(rejection: Option<&Condition>, object: &mut Value, now: Time) -> bool {
     let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
     let is_own = condition::find(&list, KIND)
         .and_then(|found| found["reason"].as_str())
         .is_some_and(|reason| [ABOUT, kubelet_skew::ABOUT].iter().any(|about| reason.starts_with(about)));
-    let wanted = match refusal {
-        Some(refusal) => refusal.clone(),
+    let wanted = match rejection {
+        Some(rejection) => rejection.clone(),
         None if is_own => Condition::new(KIND, "True", WELL, WELL_MESSAGE),
         None => return false,
     };

@@ -99,12 +99,12 @@ impl FaultReport {
         }
     }
 
-    /// Sets the conditions in the status of `object`. `refusal` is the Upgradeable=False condition for other
+    /// Sets the conditions in the status of `object`. `rejection` is the Upgradeable=False condition for other
     /// reasons. A condition that the operator reports for a reason of its own (`is_own`) is kept, unless the
     /// fault decides it. Returns whether the status changed.
     pub(crate) fn report(
         &self,
-        refusal: Option<&Condition>,
+        rejection: Option<&Condition>,
         is_own: impl Fn(&Condition) -> bool,
         object: &mut Value,
         now: Time,
@@ -115,7 +115,7 @@ impl FaultReport {
         if let Some(progressing) = self.progressing(&list) {
             condition::set(&mut list, &progressing, now);
         }
-        for condition in self.conditions(refusal, now) {
+        for condition in self.conditions(rejection, now) {
             let is_kept = !self.decides(&condition.kind)
                 && condition::find(&list, &condition.kind)
                     .is_some_and(|found| is_own(&Condition::from_value(found)));
@@ -129,14 +129,14 @@ impl FaultReport {
         changed
     }
 
-    fn conditions(&self, refusal: Option<&Condition>, now: Time) -> [Condition; 3] {
+    fn conditions(&self, rejection: Option<&Condition>, now: Time) -> [Condition; 3] {
         let up = now.as_second().div_euclid(FLAP.as_secs()) % 2 == 0;
         let unavailable = self.is(FaultKind::Unavailable) || self.is(FaultKind::Flapping) && !up;
         [
             self.condition("Available", if unavailable { "False" } else { "True" }, unavailable),
             self.faulty("Degraded", FaultKind::Degraded, "True", "False"),
-            match refusal.filter(|_| !self.is(FaultKind::NotUpgradeable)) {
-                Some(refusal) => refusal.clone(),
+            match rejection.filter(|_| !self.is(FaultKind::NotUpgradeable)) {
+                Some(rejection) => rejection.clone(),
                 None => self.faulty("Upgradeable", FaultKind::NotUpgradeable, "False", "True"),
             },
         ]

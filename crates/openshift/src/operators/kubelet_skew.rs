@@ -77,7 +77,7 @@ impl Kubelets {
     }
 
     /// The condition of the operator of `release` about kubelets, if it is not True.
-    pub(super) fn refusal(&self, release: &Release) -> Option<Condition> {
+    pub(super) fn rejection(&self, release: &Release) -> Option<Condition> {
         let versions = self.by_version.iter();
         let skews =
             versions.filter_map(|(version, names)| Some((skew_of(version, release)?, version, names)));
@@ -178,7 +178,7 @@ mod tests {
             });
             kubelets.put(&Object::new(node));
         }
-        let condition = kubelets.refusal(&release)?;
+        let condition = kubelets.rejection(&release)?;
         let reason = condition.reason.strip_prefix(ABOUT).unwrap().to_owned();
         let message = condition.message.strip_prefix("KubeletMinorVersionUpgradeable: ").unwrap().to_owned();
         Some((condition.status, reason, message))
@@ -227,13 +227,13 @@ mod tests {
         let release = Release::find(&Version::new(4, 18, 3)).unwrap();
         let mut kubelets = Kubelets::default();
         assert!(kubelets.notice(&[change(ChangeKind::Added, "v1.30.1")]));
-        assert!(kubelets.refusal(&release).is_some());
+        assert!(kubelets.rejection(&release).is_some());
         assert!(!kubelets.notice(&[change(ChangeKind::Modified, "v1.30.1")]));
         assert!(kubelets.notice(&[change(ChangeKind::Modified, "v1.31.1")]));
-        assert_eq!(kubelets.refusal(&release), None);
+        assert_eq!(kubelets.rejection(&release), None);
         assert!(kubelets.notice(&[change(ChangeKind::Modified, "what")]));
-        assert!(kubelets.refusal(&release).unwrap().message.contains("Unable to determine"));
+        assert!(kubelets.rejection(&release).unwrap().message.contains("Unable to determine"));
         assert!(kubelets.notice(&[change(ChangeKind::Deleted, "")]));
-        assert_eq!(kubelets.refusal(&release), None);
+        assert_eq!(kubelets.rejection(&release), None);
     }
 }

@@ -132,15 +132,15 @@ impl Operator {
         let mut next = self.roll_out(object, &wanted, pace, view, now, step);
         let reports_feature_sets = feature_sets::may_report(&self.facts.cluster_operator);
         if reports_feature_sets || health.is_some() {
-            let refusal = self.release(&wanted).and_then(|release| self.refusal(release, view));
+            let rejection = self.release(&wanted).and_then(|release| self.rejection(release, view));
             let rolled = next.is_some();
             let mut value = next.unwrap_or_else(|| object.to_value());
             let changed = match &health {
                 Some(health) => {
                     let is_own = |condition: &Condition| self.is_own_report(condition);
-                    health.report(refusal.as_ref(), is_own, &mut value, now)
+                    health.report(rejection.as_ref(), is_own, &mut value, now)
                 }
-                None => feature_sets::report(refusal.as_ref(), &mut value, now),
+                None => feature_sets::report(rejection.as_ref(), &mut value, now),
             };
             self.recheck_at(health.as_ref().and_then(|health| health.changes_at(now)));
             next = (rolled || changed).then_some(value);
@@ -215,10 +215,10 @@ impl Operator {
     }
 
     /// The Upgradeable condition that is not True, if there is one.
-    fn refusal(&self, release: &Release, view: &View) -> Option<Condition> {
+    fn rejection(&self, release: &Release, view: &View) -> Option<Condition> {
         let operator = &self.facts.cluster_operator;
-        let refusals = [feature_sets::refusal(operator, release, view), self.kubelets.refusal(release)];
-        refusals.into_iter().flatten().reduce(feature_sets::merge_refusals)
+        let rejections = [feature_sets::rejection(operator, release, view), self.kubelets.rejection(release)];
+        rejections.into_iter().flatten().reduce(feature_sets::merge_refusals)
     }
 
     /// Returns whether it checks the versions of kubelets.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::Check;
-use crate::judge::Exchange;
-use crate::lab::{Discovery, bare};
+use crate::servers::{Discovery, bare};
 use crate::trap::{Harm, Proof, Trap, Witness};
+use crate::trial::Exchange;
 
 /// A version and a kind, with an object that has them.
 type Used<'o> = BTreeMap<(&'o str, &'o str), &'o Value>;

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::explain::effect;
+use crate::diff::{Candidate, Difference};
 use crate::schema::{Path, Step};
 use crate::trap::Trap;
-use crate::walk::{Candidate, Difference};
 use crate::witness::{Bench, answers_of_older};
 
 /// Adds to each trap the objects that the older release rejects or changes at its place. Traps and candidates have the same

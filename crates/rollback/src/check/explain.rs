@@ -1,7 +1,7 @@
 //! Which candidate explains an error.
 
+use crate::diff::{Candidate, Difference};
 use crate::schema::{Path, Step};
-use crate::walk::{Candidate, Difference};
 
 /// The path at which a candidate has its effect.
 pub(super) fn effect(candidate: &Candidate) -> Path {

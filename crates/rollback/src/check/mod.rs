@@ -12,10 +12,10 @@ use std::ops::RangeInclusive;
 use serde_json::Value;
 use windtunnel_core::clock::Time;
 
-use crate::lab::Servers;
+use crate::diff::{self, Candidate};
 use crate::release::{Definition, Release};
+use crate::servers::Servers;
 use crate::trap::{Harm, Proof, Trap, writer};
-use crate::walk::{self, Candidate};
 
 use subject::Subject;
 
@@ -61,12 +61,12 @@ pub struct Findings {
     /// The traps, in the order of the comparison.
     pub traps: Vec<Trap>,
     /// Errors of definitions that no server accepts.
-    pub problems: Vec<Problem>,
+    pub rejected_definitions: Vec<RejectedDefinition>,
 }
 
 /// A definition that no server accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct RejectedDefinition {
     /// Whether it is that of the newer release.
     pub is_newer: bool,
     /// The name of the definition.
@@ -113,15 +113,15 @@ impl Check {
     pub fn definition(&self, name: &str) -> Findings {
         let Some(newer) = self.newer.definition(name) else { return Findings::default() };
         let Some(older) = self.older.definition(name) else {
-            let trap = trap(newer, &walk::new_kind(newer), Harm::Note, Proof::Note);
-            return Findings { traps: vec![trap], problems: Vec::new() };
+            let trap = trap(newer, &diff::new_kind(newer), Harm::Note, Proof::Note);
+            return Findings { traps: vec![trap], rejected_definitions: Vec::new() };
         };
         if newer.object()["spec"] == older.object()["spec"] {
             return Findings::default();
         }
         match Subject::new(self, newer, older) {
-            Ok(subject) => Findings { traps: subject.check(), problems: Vec::new() },
-            Err(problem) => Findings { traps: Vec::new(), problems: vec![problem] },
+            Ok(subject) => Findings { traps: subject.check(), rejected_definitions: Vec::new() },
+            Err(rejected) => Findings { traps: Vec::new(), rejected_definitions: vec![rejected] },
         }
     }
 }

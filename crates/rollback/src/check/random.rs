@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Options;
 use super::explain::explains;
-use crate::walk::{Candidate, Difference};
+use crate::diff::{Candidate, Difference};
 use crate::witness::{Bench, Found, random_objects};
 
 /// Objects that the older release rejects or changes at a place that no candidate explains, one for each place.

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Check, Problem, cluster, random, trap};
-use crate::judge::{Judge, Verdict, replace_definition};
-use crate::lab::Side;
+use super::{Check, RejectedDefinition, cluster, random, trap};
+use crate::diff::{self, Candidate, Difference};
 use crate::release::{Definition, Version};
+use crate::servers::Side;
 use crate::trap::{Harm, Proof, Trap, Witness};
-use crate::walk::{self, Candidate, Difference};
+use crate::trial::{Trial, Verdict, replace_definition};
 use crate::witness::{Bench, Found, Miss, search, search_change};
 
 /// A definition that both releases have, and a server of each.
@@ -27,8 +27,8 @@ impl<'c> Subject<'c> {
         check: &'c Check,
         newer: &'c Definition,
         older: &'c Definition,
-    ) -> Result<Self, Problem> {
-        let problem = |is_newer: bool, message: String| Problem {
+    ) -> Result<Self, RejectedDefinition> {
+        let rejected = |is_newer: bool, message: String| RejectedDefinition {
             is_newer,
             definition: newer.name().to_owned(),
             message,
@@ -39,8 +39,8 @@ impl<'c> Subject<'c> {
             check,
             newer,
             older,
-            newer_side: newer_side.map_err(|refusal| problem(true, refusal.message))?,
-            older_side: older_side.map_err(|refusal| problem(false, refusal.message))?,
+            newer_side: newer_side.map_err(|rejection| rejected(true, rejection.message))?,
+            older_side: older_side.map_err(|rejection| rejected(false, rejection.message))?,
         })
     }
 
@@ -48,7 +48,7 @@ impl<'c> Subject<'c> {
     pub(super) fn check(&self) -> Vec<Trap> {
         let mut traps = Vec::new();
         let mut by_version: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
-        for candidate in walk::compare(self.newer, self.older) {
+        for candidate in diff::compare(self.newer, self.older) {
             match &candidate.difference {
                 difference if difference.is_note() => {
                     traps.push(trap(self.newer, &candidate, Harm::Note, Proof::Note));
@@ -75,8 +75,8 @@ impl<'c> Subject<'c> {
             side.set_minor(minor);
             replace_definition(&mut side, self.older)
         };
-        let (exchange, refusal) = try_at(minor);
-        refusal?;
+        let (exchange, rejection) = try_at(minor);
+        rejection?;
         let witness = Witness {
             object: self.newer.object().clone(),
             place: "spec".to_owned(),
@@ -96,7 +96,7 @@ impl<'c> Subject<'c> {
         let resource = self.newer.resource_in(&now.name);
         let mut bench =
             Bench::new((self.newer_side.clone(), now), (self.older_side.clone(), before), resource.clone());
-        let judge = Judge {
+        let judge = Trial {
             newer: &self.newer_side,
             older_definition: self.older,
             version: before,
@@ -113,7 +113,7 @@ impl<'c> Subject<'c> {
     }
 
     /// The trap of a candidate.
-    fn candidate(&self, bench: &mut Bench, judge: &Judge<'_>, candidate: &Candidate) -> Trap {
+    fn candidate(&self, bench: &mut Bench, judge: &Trial<'_>, candidate: &Candidate) -> Trap {
         let seed = self.check.options.seed;
         let result = match candidate.difference {
             Difference::Transition(_) => {
@@ -129,7 +129,7 @@ impl<'c> Subject<'c> {
     }
 
     /// The trap of a witness; `after` is its state after a change that the older release rejects.
-    fn judged(&self, judge: &Judge<'_>, candidate: &Candidate, found: Found, after: Option<Value>) -> Trap {
+    fn judged(&self, judge: &Trial<'_>, candidate: &Candidate, found: Found, after: Option<Value>) -> Trap {
         let minor = self.check.options.kubernetes;
         let mut prepared = match judge.prepare(&found.object, &found.place, minor) {
             Ok(prepared) => prepared,

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::judge::Exchange;
 use crate::report::Report;
 use crate::trap::{Proof, Trap, Witness};
+use crate::trial::Exchange;
 
 /// Reports as one JSON document. All traps and notes are in it, whatever their harm is.
 pub fn json(reports: &[Report]) -> Value {

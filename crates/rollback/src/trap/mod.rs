@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::judge::Exchange;
+use crate::trial::Exchange;
 
 pub use harm::Harm;
 pub(crate) use writer::writer;

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::dice::Dice;
 use super::generate::{Generator, Pair, Put};
 use super::texts::Wanted;
+use crate::diff::{Bound, Candidate, Difference, Keyword};
 use crate::schema::{Kind, ListType, Node, Path, Step};
-use crate::walk::{Bound, Candidate, Difference, Keyword};
 
 /// A value to try at the place of a difference.
 #[derive(Debug, Clone)]

@@ -8,9 +8,9 @@ use windtunnel_core::{Object, Resource};
 use super::dice::Dice;
 use super::generate::{Generator, Pair, Pin};
 use super::texts::Texts;
-use crate::lab::{Failure, NAMESPACE, Side};
 use crate::release::Version;
 use crate::schema::{Node, Path, Place};
+use crate::servers::{NAMESPACE, Side, WriteRejection};
 
 /// The servers and schemas of one version of a definition.
 #[derive(Debug)]
@@ -43,22 +43,30 @@ impl Bench {
     }
 
     /// The object that the newer release stores.
-    pub(super) fn store_newer(&mut self, object: &Value) -> Result<Object, Failure> {
+    pub(super) fn store_newer(&mut self, object: &Value) -> Result<Object, WriteRejection> {
         self.newer.probe(&self.resource, self.newer_has_status, object)
     }
 
     /// The object that the older release stores.
-    pub(super) fn store_older(&mut self, object: &Value) -> Result<Object, Failure> {
+    pub(super) fn store_older(&mut self, object: &Value) -> Result<Object, WriteRejection> {
         self.older.probe(&self.resource, self.older_has_status, object)
     }
 
     /// Changes an object on a server of the newer release.
-    pub(super) fn change_newer(&mut self, states: (&Value, &Value), is_status: bool) -> Result<(), Failure> {
+    pub(super) fn change_newer(
+        &mut self,
+        states: (&Value, &Value),
+        is_status: bool,
+    ) -> Result<(), WriteRejection> {
         self.newer.probe_change(&self.resource, self.newer_has_status, states, is_status)
     }
 
     /// Changes an object on a server of the older release.
-    pub(super) fn change_older(&mut self, states: (&Value, &Value), is_status: bool) -> Result<(), Failure> {
+    pub(super) fn change_older(
+        &mut self,
+        states: (&Value, &Value),
+        is_status: bool,
+    ) -> Result<(), WriteRejection> {
         self.older.probe_change(&self.resource, self.older_has_status, states, is_status)
     }
 

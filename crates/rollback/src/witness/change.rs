@@ -7,9 +7,9 @@ use super::dice::Dice;
 use super::generate::{Pin, Put};
 use super::moves::{Kept, Mover};
 use super::search::{Found, Miss};
-use crate::lab::Cause;
+use crate::diff::{Candidate, Difference};
 use crate::schema::{Path, Place, Rule};
-use crate::walk::{Candidate, Difference};
+use crate::servers::Cause;
 
 /// The attempts to find a change.
 const ATTEMPTS: usize = 60;

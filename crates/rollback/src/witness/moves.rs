@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::bench::Bench;
 use super::dice::Dice;
 use super::generate::{Generator, Pair, Pin, Put};
-use crate::lab::Cause;
 use crate::schema::{Kind, Node, Path, Place, Rule, Spot, Step, get, put};
+use crate::servers::Cause;
 
 /// The part of an object that must stay.
 #[derive(Debug, Clone)]

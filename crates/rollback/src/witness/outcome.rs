@@ -1,6 +1,6 @@
 //! The answers of two servers to an object.
 
-use crate::lab::Cause;
+use crate::servers::Cause;
 
 /// How far an object is from being a witness.
 pub(super) enum Outcome {

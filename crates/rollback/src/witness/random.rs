@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::bench::Bench;
 use super::dice::Dice;
 use super::moves::Mover;
-use crate::lab::{Cause, bare};
 use crate::schema::{Place, Spot};
+use crate::servers::{Cause, bare};
 
 /// The changes of a random object until the newer release accepts it.
 const CHANGES: usize = 24;

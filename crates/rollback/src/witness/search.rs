@@ -12,9 +12,9 @@ use super::generate::{Generator, Pin, Put};
 use super::moves::{Kept, Mover};
 use super::outcome::{Outcome, reason};
 use super::shrink::shrink;
-use crate::lab::{Cause, bare};
+use crate::diff::{Candidate, Difference};
 use crate::schema::{Node, Place, get};
-use crate::walk::{Candidate, Difference};
+use crate::servers::{Cause, bare};
 
 /// The rounds of a search; each tries other values at the place of the difference.
 const ROUNDS: usize = 6;

@@ -85,9 +85,13 @@ fn a_definition_that_no_server_accepts_is_a_problem_of_its_side() {
     let broken = Kind::with_value(json!({ "properties": {} }));
     let (newer, older) = (support::release("newer", 30, &plain()), support::release("older", 30, &broken));
     let findings = Check::new(newer, older, Options::judged_by(30)).definition("lamps.example.com");
-    assert_eq!((findings.traps.len(), findings.problems.len()), (0, 1));
-    assert!(!findings.problems[0].is_newer);
-    assert!(findings.problems[0].message.contains("must not be empty"), "{:?}", findings.problems);
+    assert_eq!((findings.traps.len(), findings.rejected_definitions.len()), (0, 1));
+    assert!(!findings.rejected_definitions[0].is_newer);
+    assert!(
+        findings.rejected_definitions[0].message.contains("must not be empty"),
+        "{:?}",
+        findings.rejected_definitions
+    );
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub(crate) fn check(newer: &Kind, older: &Kind, kubernetes: u32) -> Vec<Trap> {
     let (newer, older) = (release("newer", kubernetes, newer), release("older", kubernetes, older));
     let check = Check::new(newer, older, Options::judged_by(kubernetes));
     let findings = check.definition("lamps.example.com");
-    assert_eq!(findings.problems, []);
+    assert_eq!(findings.rejected_definitions, []);
     findings.traps
 }
 

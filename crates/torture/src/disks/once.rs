@@ -241,7 +241,7 @@ impl Course<'_> {
             Some(value) => drop(next.insert(name.to_owned(), value.clone())),
             None => drop(next.remove(name)),
         }
-        let Err(refusal) = self.shared.write(&write, &Identity::admin(), now()) else {
+        let Err(rejection) = self.shared.write(&write, &Identity::admin(), now()) else {
             if self.refused.is_some() {
                 self.ran.lost.push(format!("{name}: a server whose disk failed accepts a write"));
             }
@@ -249,10 +249,10 @@ impl Course<'_> {
             self.ran.acknowledged += 1;
             return true;
         };
-        if !self.disk.has_failed() || refusal.code != 500 {
+        if !self.disk.has_failed() || rejection.code != 500 {
             self.ran
                 .lost
-                .push(format!("{name}: the write is refused with {}: {}", refusal.code, refusal.message));
+                .push(format!("{name}: the write is refused with {}: {}", rejection.code, rejection.message));
         }
         self.refused.get_or_insert(next);
         self.known.check_watch("after a refusal");

@@ -43,20 +43,20 @@ impl RejectionReason {
 
 /// Why an insight is not published.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rejection {
+pub struct InsightRejection {
     /// Its kind.
     pub reason: RejectionReason,
     /// What is wrong, and what is allowed.
     pub message: String,
 }
 
-impl Rejection {
+impl InsightRejection {
     pub(crate) fn new(reason: RejectionReason, message: impl Into<String>) -> Self {
         Self { reason, message: message.into() }
     }
 }
 
-impl fmt::Display for Rejection {
+impl fmt::Display for InsightRejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.reason.name(), self.message)
     }
@@ -68,7 +68,7 @@ pub struct Outcome {
     /// The insights that are published. Their uids are unique within the informer.
     pub admitted: Vec<Insight>,
     /// The other ones that have not expired, by `namespace/name`, in this order.
-    pub rejected: Vec<(String, Rejection)>,
+    pub rejected: Vec<(String, InsightRejection)>,
     /// The number of insights that expired.
     pub expired: usize,
     /// The last renewal of any insight.
@@ -106,7 +106,7 @@ pub fn admit<'a>(
         let is_known = outcome.admitted.iter().any(|other| other.uid == uid);
         let rejection = if is_known {
             let message = format!("uid {uid} is delivered twice, as an object and to the endpoint");
-            Some(Rejection::new(RejectionReason::InvalidInsight, message))
+            Some(InsightRejection::new(RejectionReason::InvalidInsight, message))
         } else {
             rejection_of_excess(registration, outcome.admitted.len(), size, room)
         };
@@ -126,14 +126,14 @@ fn rejection_of_excess(
     count: usize,
     size: usize,
     room: usize,
-) -> Option<Rejection> {
+) -> Option<InsightRejection> {
     if count == registration.max_insights {
         let message = format!("spec.maxInsights of the informer is {count}");
-        return Some(Rejection::new(RejectionReason::TooManyInsights, message));
+        return Some(InsightRejection::new(RejectionReason::TooManyInsights, message));
     }
     (size > room).then(|| {
         let message = format!("the insights of an informer have at most {INFORMER_ROOM} bytes");
-        Rejection::new(RejectionReason::TooLarge, message)
+        InsightRejection::new(RejectionReason::TooLarge, message)
     })
 }
 
@@ -147,28 +147,28 @@ fn admitted(uid: &str, health: &HealthInsight, renewed: Time) -> Insight {
 fn allowed_insight<'a>(
     registration: &Registration,
     delivery: &'a Delivery,
-) -> Result<(&'a str, &'a HealthInsight), Rejection> {
+) -> Result<(&'a str, &'a HealthInsight), InsightRejection> {
     use RejectionReason as Reason;
-    let invalid = |message: String| Rejection::new(Reason::InvalidInsight, message);
+    let invalid = |message: String| InsightRejection::new(Reason::InvalidInsight, message);
     let uid = delivery.uid().ok_or_else(|| invalid("metadata.name: expected a DNS label".to_owned()))?;
     let health = delivery.health.as_ref().map_err(|why| invalid(why.clone()))?;
     check_texts(health).map_err(invalid)?;
     let scope = &health.scope;
     if !registration.scopes.contains(&scope.kind) {
         let message = format!("spec.health.scope.type: the informer may not speak about {:?}", scope.kind);
-        return Err(Rejection::new(Reason::ScopeNotAllowed, message));
+        return Err(InsightRejection::new(Reason::ScopeNotAllowed, message));
     }
     check_pool(health).map_err(invalid)?;
     if let Some(other) = scope.resources.iter().find(|resource| !registration.allows(resource)) {
         let message = format!("spec.health.scope.resources: the informer may not speak about {other}");
-        return Err(Rejection::new(Reason::ObjectNotAllowed, message));
+        return Err(InsightRejection::new(Reason::ObjectNotAllowed, message));
     }
     if health.impact.level > registration.max_level {
         let message = format!(
             "spec.health.impact.level: {:?} is above {:?}, the highest level of the informer",
             health.impact.level, registration.max_level
         );
-        return Err(Rejection::new(Reason::LevelNotAllowed, message));
+        return Err(InsightRejection::new(Reason::LevelNotAllowed, message));
     }
     Ok((uid, health))
 }

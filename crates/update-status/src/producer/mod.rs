@@ -9,7 +9,7 @@ mod registration;
 #[cfg(test)]
 mod tests;
 
-pub use admission::{Outcome, Rejection, RejectionReason, admit};
+pub use admission::{InsightRejection, Outcome, RejectionReason, admit};
 pub(crate) use delivery::is_label;
 pub use delivery::{Delivery, delivery_of_object};
 pub use registration::{About, InformerObject, Producer, Registration};

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, rfc3339};
 
+use super::error::StatusError;
 use super::go_time::{short, truncate};
 use super::operators;
-use super::refusal::Refusal;
 use crate::assessment::cluster_operator::Operator;
 use crate::assessment::estimate::TEN_MINUTES;
 use crate::assessment::history::{History, UNKNOWN, version};
@@ -37,10 +37,10 @@ impl<'a> ControlPlane<'a> {
         operators: &'a [Operator],
         mco_image: &str,
         now: Time,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, StatusError> {
         let history = History::of(cluster_version);
         if history.lacks_completion_time() {
-            return Err(Refusal::NoCompletionTime);
+            return Err(StatusError::NoCompletionTime);
         }
         let operators = OperatorCounts::new(operators, target_version(cluster_version), mco_image, Rules::Oc);
         // For `oc`, an update of unknown start has started in the year 1. Without a history, there is none.

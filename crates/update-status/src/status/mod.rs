@@ -2,7 +2,7 @@
 //! clock.
 //!
 //! Follows the client `oc` at commit 6b8e30c5 byte for byte. The sections in printed order are those of
-//! [`control_plane`], [`operators`], [`pools`] and [`health`]. Errors and crashes of `oc` are a [`Refusal`].
+//! [`control_plane`], [`operators`], [`pools`] and [`health`]. Errors and crashes of `oc` are a [`StatusError`].
 //! Two orders that are random in `oc` are fixed here: the first of several custom pools that select a node
 //! gets it, and `Excluded` comes before `Degraded` in the row of a pool.
 //!
@@ -10,6 +10,7 @@
 
 mod alerts;
 mod control_plane;
+mod error;
 mod go_sort;
 mod go_time;
 mod health;
@@ -17,7 +18,6 @@ pub mod nodes;
 mod operators;
 mod pools;
 pub mod published;
-mod refusal;
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
@@ -33,7 +33,7 @@ use crate::assessment::cluster_version::is_cluster_updating;
 use crate::assessment::time::{ZERO_TIME, time_field};
 pub use alerts::AlertsResponse;
 use control_plane::ControlPlane;
-pub use refusal::Refusal;
+pub use error::StatusError;
 
 /// The kinds that [`Inputs`] consist of.
 pub const KINDS: &[&Resource] =
@@ -81,11 +81,11 @@ impl Inputs {
     ///
     /// # Errors
     /// There is no ClusterVersion.
-    pub fn gather(list: impl Fn(&Resource) -> Vec<Object>) -> Result<Self, Refusal> {
+    pub fn gather(list: impl Fn(&Resource) -> Vec<Object>) -> Result<Self, StatusError> {
         let mut versions = list(&CLUSTER_VERSIONS);
         let named = versions.iter().position(|version| version.name() == "version").unwrap_or(0);
         if versions.is_empty() {
-            return Err(Refusal::NoClusterVersion);
+            return Err(StatusError::NoClusterVersion);
         }
         let is_mco = |deployment: &Object| {
             (deployment.namespace(), deployment.name()) == (MCO_NAMESPACE, MACHINE_CONFIG_OPERATOR)
@@ -103,11 +103,11 @@ impl Inputs {
     ///
     /// # Errors
     /// There are no ClusterOperators, or the ClusterVersion has no condition `Progressing`.
-    pub fn check_progressing_condition(&self) -> Result<(), Refusal> {
+    pub fn check_progressing_condition(&self) -> Result<(), StatusError> {
         if self.cluster_operators.is_empty() {
-            return Err(Refusal::NoClusterOperators);
+            return Err(StatusError::NoClusterOperators);
         }
-        condition::find_in_status(&self.cluster_version, "Progressing").ok_or(Refusal::NoProgressing)?;
+        condition::find_in_status(&self.cluster_version, "Progressing").ok_or(StatusError::NoProgressing)?;
         Ok(())
     }
 
@@ -220,7 +220,7 @@ impl Report {
 ///
 /// # Errors
 /// `oc` fails on such a cluster before it prints anything, or crashes.
-pub fn render(inputs: &Inputs, at: Moment, details: Details) -> Result<Report, Refusal> {
+pub fn render(inputs: &Inputs, at: Moment, details: Details) -> Result<Report, StatusError> {
     inputs.check_progressing_condition()?;
     let pools = nodes::by_pool(inputs)?;
     let groups = pools::groups(&pools);

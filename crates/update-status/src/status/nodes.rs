@@ -6,7 +6,7 @@ use windtunnel_core::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, MACHINE
 use windtunnel_core::{Key, Object, View, selector};
 
 use super::Inputs;
-use super::refusal::Refusal;
+use super::error::StatusError;
 use crate::assessment::cluster_version::{is_architecture_migration, target_version};
 use crate::assessment::node::phase::Phase;
 use crate::assessment::node::{
@@ -184,7 +184,7 @@ pub(super) struct PoolNodes {
 ///
 /// # Errors
 /// The pools are such that `oc` fails or crashes.
-pub(super) fn by_pool(inputs: &Inputs) -> Result<Vec<PoolNodes>, Refusal> {
+pub(super) fn by_pool(inputs: &Inputs) -> Result<Vec<PoolNodes>, StatusError> {
     let all = &inputs.machine_config_pools;
     check_pools(all, !inputs.nodes.is_empty())?;
     let target = Target::new(&inputs.cluster_version, &inputs.machine_configs);
@@ -196,7 +196,7 @@ pub(super) fn by_pool(inputs: &Inputs) -> Result<Vec<PoolNodes>, Refusal> {
             if has_worker {
                 continue;
             }
-            return Err(Refusal::NoWorkerPool { node: node.name });
+            return Err(StatusError::NoWorkerPool { node: node.name });
         };
         let index = pools.iter().position(|pool| pool.pool.name == own.name);
         if let Some(PoolNodes { pool, nodes }) = index.and_then(|index| pools.get_mut(index)) {
@@ -207,13 +207,13 @@ pub(super) fn by_pool(inputs: &Inputs) -> Result<Vec<PoolNodes>, Refusal> {
     Ok(pools)
 }
 
-fn check_pools(pools: &[Object], any_nodes: bool) -> Result<(), Refusal> {
+fn check_pools(pools: &[Object], any_nodes: bool) -> Result<(), StatusError> {
     let broken = pools.iter().find(|pool| !selector::is_valid(&pool["spec"]["nodeSelector"]));
     if let Some(pool) = broken {
-        return Err(Refusal::PoolSelector { pool: pool.name().to_owned() });
+        return Err(StatusError::PoolSelector { pool: pool.name().to_owned() });
     }
     if any_nodes && !pools.iter().any(|pool| pool.name() == MASTER) {
-        return Err(Refusal::NoMasterPool);
+        return Err(StatusError::NoMasterPool);
     }
     Ok(())
 }

@@ -54,8 +54,8 @@ fn check(inputs: &Inputs, details: Details, expected: &str) {
 }
 
 fn check_refused(inputs: &Inputs, expected: &str) {
-    let refusal = render(inputs, Moment::at(NOW.parse().unwrap()), Details::None).unwrap_err();
-    assert_eq!(refusal.to_string(), expected);
+    let error = render(inputs, Moment::at(NOW.parse().unwrap()), Details::None).unwrap_err();
+    assert_eq!(error.to_string(), expected);
 }
 
 #[test]
@@ -231,5 +231,5 @@ fn gathers_inputs_by_kind() {
     assert_eq!(inputs.machine_configs[0].name(), "machineconfigs");
     assert_eq!(inputs.nodes[0].name(), "nodes");
     assert_eq!(inputs.machine_config_operator.unwrap().namespace(), MCO_NAMESPACE);
-    assert_eq!(Inputs::gather(|_| Vec::new()).unwrap_err(), Refusal::NoClusterVersion);
+    assert_eq!(Inputs::gather(|_| Vec::new()).unwrap_err(), StatusError::NoClusterVersion);
 }

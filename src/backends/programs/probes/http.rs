@@ -39,9 +39,9 @@ pub(super) async fn get(request: Request, url: &str, address: &str, limit: Durat
     }
 }
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+type HttpError = Box<dyn std::error::Error + Send + Sync>;
 
-async fn status(request: Request) -> Result<u16, Failure> {
+async fn status(request: Request) -> Result<u16, HttpError> {
     let scheme = if request.is_tls { "https" } else { "http" };
     let server = format!("{scheme}://127.0.0.1:{}", request.port);
     let mut config = kube::Config::new(server.parse()?);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use http::Method;
 use serde_json::{Value, json};
-use windtunnel_core::Refusal;
+use windtunnel_core::Rejection;
 
 use super::stamp::{RUN, SIMULATED, toleration};
 use crate::backends::remote::wire::Wire;
@@ -67,7 +67,7 @@ pub(in crate::backends) fn install(
         return Ok(());
     }
     for policy in policies() {
-        let Err(Refusal { code, message, .. }) = policy.install(wire, run) else { continue };
+        let Err(Rejection { code, message, .. }) = policy.install(wire, run) else { continue };
         let what = format!("pods that others create in this run will not be simulated: {message}");
         if code != 403 {
             return Err(BackendError::Failed(what));
@@ -86,7 +86,7 @@ fn is_served(wire: &Arc<Wire>) -> bool {
 }
 
 impl Policy {
-    fn install(&self, wire: &Arc<Wire>, run: &str) -> Result<(), Refusal> {
+    fn install(&self, wire: &Arc<Wire>, run: &str) -> Result<(), Rejection> {
         let metadata = json!({ "name": self.name, "labels": { RUN: run } });
         let policy = json!({
             "apiVersion": "admissionregistration.k8s.io/v1",

@@ -68,8 +68,8 @@ pub(crate) fn new_id() -> String {
 pub(crate) fn current_run(wire: &Arc<Wire>) -> Result<Option<Run>, BackendError> {
     match wire.get(&lease()).checked() {
         Ok(lease) => Ok(Some(parse_lease(&lease, WallClock.now(), &holder()))),
-        Err(refusal) if refusal.code == 404 => Ok(None),
-        Err(refusal) => Err(BackendError::Failed(refusal.message)),
+        Err(rejection) if rejection.code == 404 => Ok(None),
+        Err(rejection) => Err(BackendError::Failed(rejection.message)),
     }
 }
 
@@ -93,11 +93,11 @@ pub(crate) fn take_lease(wire: &Arc<Wire>, id: &str) -> Result<RunLease, Backend
         },
     });
     let reply = wire.change(Method::POST, &LEASES.path(NAMESPACE, ""), &object);
-    let taken = reply.checked().map_err(|refusal| match refusal.code {
+    let taken = reply.checked().map_err(|rejection| match rejection.code {
         409 => BackendError::Refused(
             "another windtunnel run has just taken the Lease of this cluster".to_owned(),
         ),
-        _ => BackendError::Failed(format!("cannot take the Lease: {}", refusal.message)),
+        _ => BackendError::Failed(format!("cannot take the Lease: {}", rejection.message)),
     })?;
     let lease = RunLease { run: id.to_owned(), uid: text(&taken, "/metadata/uid") };
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner).insert(lease.uid.clone());

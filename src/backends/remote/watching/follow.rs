@@ -8,7 +8,7 @@ use http::Method;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use serde_json::Value;
-use windtunnel_core::{Refusal, Resource};
+use windtunnel_core::{Rejection, Resource};
 
 use crate::backends::remote::link::{Link, Observation};
 use crate::backends::remote::wire;
@@ -26,15 +26,15 @@ const SILENT_MAX: Duration = Duration::from_secs(75);
 pub(in crate::backends::remote) async fn follow(
     link: &Arc<Link>,
     resource: &Resource,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     if !link.start_following(resource) {
         return Ok(());
     }
     let revision = match list(link, resource).await {
         Ok(revision) => revision,
-        Err(refusal) => {
+        Err(rejection) => {
             link.stop_following(resource);
-            return Err(refusal);
+            return Err(rejection);
         }
     };
     let (link, resource) = (Arc::downgrade(link), resource.clone());
@@ -48,7 +48,7 @@ pub(in crate::backends::remote) async fn follow(
                 None => match list(&link, &resource).await {
                     Ok(new) => revision = Some(new),
                     // The kind is not served any more.
-                    Err(refusal) if refusal.code == 404 => return link.stop_following(&resource),
+                    Err(rejection) if rejection.code == 404 => return link.stop_following(&resource),
                     Err(_) => {
                         drop(link);
                         tokio::time::sleep(RETRY_PAUSE).await;
@@ -61,7 +61,7 @@ pub(in crate::backends::remote) async fn follow(
 }
 
 /// Lists a kind into the inbox and returns the revision of the list.
-async fn list(link: &Link, resource: &Resource) -> Result<String, Refusal> {
+async fn list(link: &Link, resource: &Resource) -> Result<String, Rejection> {
     let mut list = link.wire.read(&resource.path("", "")).await.checked()?;
     let revision = list["metadata"]["resourceVersion"].as_str().unwrap_or("0").to_owned();
     let items = match list["items"].take() {

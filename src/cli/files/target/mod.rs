@@ -58,7 +58,7 @@ fn open(path: &Path, bytes: &[u8], private: bool) -> io::Result<File> {
 /// Replaces a file; writes it in place if the system refuses to replace it.
 fn replace(path: &Path, bytes: &[u8], private: bool, found: &Existing) -> io::Result<File> {
     match draft::publish(path, bytes, private, Some(found)) {
-        Err(refusal) if is_refusal(&refusal) => {
+        Err(rejection) if is_refusal(&rejection) => {
             let mut file = found.open(path)?;
             make_private(&file, private)?;
             file.set_len(0)?;

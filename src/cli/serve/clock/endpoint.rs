@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use windtunnel_apiserver::Method;
 use windtunnel_apiserver::service::{PathEndpoint, Shared};
-use windtunnel_core::Refusal;
+use windtunnel_core::Rejection;
 use windtunnel_core::clock::{Clock as _, Time, WallClock, after};
 use windtunnel_core::text::parse_duration;
 
@@ -47,11 +47,11 @@ impl ClockEndpoint {
         Self { clock, shared }
     }
 
-    fn change(&self, body: &[u8]) -> Result<(), Refusal> {
+    fn change(&self, body: &[u8]) -> Result<(), Rejection> {
         let request: Request =
             serde_json::from_slice(body).map_err(|error| bad_request(format!("{error}; {FIELDS}")))?;
         let change = change(request, self.clock.now()).map_err(bad_request)?;
-        self.clock.change(change).map_err(|why| refusal(422, "Invalid", why))?;
+        self.clock.change(change).map_err(|why| rejection(422, "Invalid", why))?;
         self.shared.wake();
         Ok(())
     }
@@ -62,25 +62,25 @@ impl PathEndpoint for ClockEndpoint {
         "/windtunnel/clock"
     }
 
-    fn answer(&self, method: Method, body: &[u8]) -> Result<Value, Refusal> {
+    fn answer(&self, method: Method, body: &[u8]) -> Result<Value, Rejection> {
         match method {
             Method::Get => {}
             Method::Patch | Method::Put => self.change(body)?,
             _ => {
                 let why = "the clock of the cluster supports GET, PATCH and PUT".to_owned();
-                return Err(refusal(405, "MethodNotAllowed", why));
+                return Err(rejection(405, "MethodNotAllowed", why));
             }
         }
         Ok(state(&self.clock))
     }
 }
 
-fn refusal(code: u16, reason: &str, message: String) -> Refusal {
-    Refusal { code, reason: reason.to_owned(), message, details: Value::Null }
+fn rejection(code: u16, reason: &str, message: String) -> Rejection {
+    Rejection { code, reason: reason.to_owned(), message, details: Value::Null }
 }
 
-fn bad_request(message: String) -> Refusal {
-    refusal(400, "BadRequest", message)
+fn bad_request(message: String) -> Rejection {
+    rejection(400, "BadRequest", message)
 }
 
 /// Reads a change of a clock that shows `now`.
@@ -134,7 +134,9 @@ mod tests {
     }
 
     fn patch(endpoint: &ClockEndpoint, body: &str) -> Result<Value, (u16, String)> {
-        endpoint.answer(Method::Patch, body.as_bytes()).map_err(|refusal| (refusal.code, refusal.message))
+        endpoint
+            .answer(Method::Patch, body.as_bytes())
+            .map_err(|rejection| (rejection.code, rejection.message))
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{alerts_in, not_published};
 use crate::cli::live::client::client;
 use crate::cli::live::connection::Connection;
 use crate::cli::live::{block_on, client_error, clock, get, thanos};
-use crate::cli::status::Failure;
+use crate::cli::status::PrintError;
 
 const CONFIG_MAP: &str =
     "/api/v1/namespaces/openshift-update-status-controller/configmaps/status-api-cm-prototype";
@@ -22,7 +22,7 @@ const UPDATE_STATUS: &str = "/apis/update.openshift.io/v1alpha1/updatestatuses/c
 ///
 /// # Errors
 /// The cluster does not answer, or there are none.
-pub(super) fn published(kubeconfig: &Path, context: Option<&str>) -> Result<Insights, Failure> {
+pub(super) fn published(kubeconfig: &Path, context: Option<&str>) -> Result<Insights, PrintError> {
     block_on(async {
         let config = Connection::from_kubeconfig(kubeconfig, context).config().await?;
         let client = client(config).map_err(|error| client_error(&error.to_string()))?;
@@ -55,7 +55,7 @@ pub(super) fn computed(
     kubeconfig: &Path,
     context: Option<&str>,
     as_of: Option<Time>,
-) -> Result<Insights, Failure> {
+) -> Result<Insights, PrintError> {
     block_on(async {
         let config = Connection::from_kubeconfig(kubeconfig, context).config().await?;
         let (client, server_clock) =

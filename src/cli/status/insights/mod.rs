@@ -14,7 +14,7 @@ use windtunnel_update_status::controller::snapshot::{self, Insights};
 use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS};
 use windtunnel_update_status::status::{Inputs, published};
 
-use super::Failure;
+use super::PrintError;
 use crate::cli::args::StatusArgs;
 use crate::cli::files::records;
 use crate::cli::{dump, moment, print_output};
@@ -28,7 +28,7 @@ const PUBLISHED_KINDS: &[&Resource] = &[&CONFIG_MAPS, &UPDATE_STATUSES];
 const NEWEST: u32 = u32::MAX;
 
 /// Prints the sections on nodes and pools, or the insights themselves.
-pub(super) fn print(args: &StatusArgs) -> Result<(), Failure> {
+pub(super) fn print(args: &StatusArgs) -> Result<(), PrintError> {
     let insights = if args.from_insights { published_insights(args)? } else { computed_insights(args)? };
     match args.output {
         Some(format) => print_output(&format.text(&insights)?),
@@ -55,7 +55,7 @@ fn print_section_of_producers(insights: &Insights, args: &StatusArgs) {
     }
 }
 
-fn published_insights(args: &StatusArgs) -> Result<Insights, Failure> {
+fn published_insights(args: &StatusArgs) -> Result<Insights, PrintError> {
     let found = if let Some(path) = &args.source.record {
         let record = records::read(path)?;
         let view = record.view_at(moment::of_record(&record, args.at.as_deref())?);
@@ -73,8 +73,8 @@ fn published_insights(args: &StatusArgs) -> Result<Insights, Failure> {
     found.ok_or_else(not_published)
 }
 
-fn not_published() -> Failure {
-    Failure::Input(format!(
+fn not_published() -> PrintError {
+    PrintError::Input(format!(
         "there are no published insights on the ClusterVersion: expected them in the ConfigMap {NAMESPACE}/{CONFIG_MAP} or in the UpdateStatus {UPDATE_STATUS}"
     ))
 }
@@ -89,7 +89,7 @@ fn published_in(list: impl Fn(&Resource) -> Vec<Object>) -> Option<Insights> {
 }
 
 /// Returns the insights of a controller started at the moment.
-fn computed_insights(args: &StatusArgs) -> Result<Insights, Failure> {
+fn computed_insights(args: &StatusArgs) -> Result<Insights, PrintError> {
     if let Some(path) = &args.source.record {
         let record = records::read(path)?;
         let at = moment::of_record(&record, args.at.as_deref())?;
@@ -115,7 +115,7 @@ fn computed_insights(args: &StatusArgs) -> Result<Insights, Failure> {
     Err(not_published())
 }
 
-fn of_dump(path: &Path, as_of: Option<Time>) -> Result<Insights, Failure> {
+fn of_dump(path: &Path, as_of: Option<Time>) -> Result<Insights, PrintError> {
     let dump = dump::read(path, snapshot::KINDS)?;
     let list = |resource: &Resource| dump.list(resource).cloned().collect();
     let now = match as_of {
@@ -147,7 +147,7 @@ fn of_objects(
     alerts: Vec<ActiveAlert>,
     kubernetes_minor: u32,
     now: Time,
-) -> Result<Insights, Failure> {
+) -> Result<Insights, PrintError> {
     let insights = snapshot::insights_from_objects(list, alerts, kubernetes_minor, now);
-    insights.map_err(|error| Failure::Input(error.to_string()))
+    insights.map_err(|error| PrintError::Input(error.to_string()))
 }

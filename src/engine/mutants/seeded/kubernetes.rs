@@ -5,15 +5,15 @@ use windtunnel_core::resources::{NODES, PODS};
 use windtunnel_core::{Object, Write, condition};
 
 use super::writes::{body, changed, is, skipped_if, value};
-use super::{Fate, Flaw, Scene, SeededDefect};
+use super::{Fate, Scene, SeededMutant, SeededMutantKind};
 
-pub(super) const DEFECTS: &[SeededDefect] = &[
-    SeededDefect {
+pub(super) const MUTANTS: &[SeededMutant] = &[
+    SeededMutant {
         name: "unreachable-taint-kept",
         component: "node-lifecycle-controller",
         bug: "class: taint not removed",
         text: "the taints of an unreachable node stay after it is ready again",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             let count = |list: &Value| list.as_array().map_or(0, Vec::len);
             let known = scene.view.get_key(&write.key()).map_or(0, |node| count(&node["spec"]["taints"]));
             let taints = value(write, "/spec/taints");
@@ -21,71 +21,71 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
             skipped_if(is(write, "patch", "Node", "") && is_removal)
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "pods-of-ready-nodes-deleted",
         component: "node-lifecycle-controller",
         bug: "class: deletes what is not its own",
         text: "with each taint the pods on a ready node are deleted",
-        flaw: Flaw::Writes(pods_of_ready_nodes_deleted),
+        kind: SeededMutantKind::Writes(pods_of_ready_nodes_deleted),
     },
-    SeededDefect {
+    SeededMutant {
         name: "ready-node-marked-unknown",
         component: "node-lifecycle-controller",
         bug: "class: stale cache",
         text: "a node that is ready again is marked as unknown with the removal of its taints",
-        flaw: Flaw::Writes(ready_node_marked_unknown),
+        kind: SeededMutantKind::Writes(ready_node_marked_unknown),
     },
-    SeededDefect {
+    SeededMutant {
         name: "pod-not-replaced",
         component: "replicaset-controller",
         bug: "class: expectations never fulfilled",
         text: "the ReplicaSet controller does not create a new pod for one that is gone",
-        flaw: Flaw::Writes(|write, _| skipped_if(is(write, "create", "Pod", ""))),
+        kind: SeededMutantKind::Writes(|write, _| skipped_if(is(write, "create", "Pod", ""))),
     },
-    SeededDefect {
+    SeededMutant {
         name: "surplus-pod-kept",
         component: "replicaset-controller",
         bug: "class: deletion forgotten",
         text: "the ReplicaSet controller does not delete surplus pods",
-        flaw: Flaw::Writes(|write, _| skipped_if(is(write, "delete", "Pod", ""))),
+        kind: SeededMutantKind::Writes(|write, _| skipped_if(is(write, "delete", "Pod", ""))),
     },
-    SeededDefect {
+    SeededMutant {
         name: "deployment-status-stale",
         component: "deployment-controller",
         bug: "class: status not written",
         text: "the status of Deployments is not written",
-        flaw: Flaw::Writes(|write, _| skipped_if(is(write, "update", "Deployment", "status"))),
+        kind: SeededMutantKind::Writes(|write, _| skipped_if(is(write, "update", "Deployment", "status"))),
     },
-    SeededDefect {
+    SeededMutant {
         name: "old-replica-set-kept",
         component: "deployment-controller",
         bug: "class: update forgotten",
         text: "the ReplicaSet of the old template is not scaled down",
-        flaw: Flaw::Writes(|write, _| {
+        kind: SeededMutantKind::Writes(|write, _| {
             let replicas = value(write, "/spec/replicas").and_then(Value::as_i64);
             skipped_if(is(write, "update", "ReplicaSet", "") && replicas == Some(0))
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "daemon-set-status-stale",
         component: "daemonset-controller",
         bug: "class: status not written",
         text: "the status of DaemonSets is not written",
-        flaw: Flaw::Writes(|write, _| skipped_if(is(write, "update", "DaemonSet", "status"))),
+        kind: SeededMutantKind::Writes(|write, _| skipped_if(is(write, "update", "DaemonSet", "status"))),
     },
-    SeededDefect {
+    SeededMutant {
         name: "pod-not-bound",
         component: "kube-scheduler",
         bug: "class: missing requeue",
         text: "the scheduler forgets pods",
-        flaw: Flaw::Writes(|write, _| skipped_if(is(write, "create", "Pod", "binding"))),
+        kind: SeededMutantKind::Writes(|write, _| skipped_if(is(write, "create", "Pod", "binding"))),
     },
-    SeededDefect {
+    SeededMutant {
         name: "pod-bound-to-cordoned-node",
         component: "kube-scheduler",
         bug: "class: wrong node chosen",
         text: "the scheduler prefers cordoned nodes",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             let cordoned = scene.view.list(&NODES).find(|node| node["spec"]["unschedulable"] == true);
             let Some(node) = cordoned.filter(|_| is(write, "create", "Pod", "binding")) else {
                 return Fate::Made;
@@ -93,12 +93,12 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
             changed(write, |body| body["target"]["name"] = json!(node.name()))
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "owned-pods-deleted",
         component: "garbage-collector",
         bug: "class: deletes what is not its own",
         text: "with the first change that it makes, the garbage collector deletes pods whose owner exists",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             let owned =
                 scene.view.list(&PODS).filter(|pod| !pod.list("/metadata/ownerReferences").is_empty());
             let deletions: Vec<Write> =
@@ -107,12 +107,12 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
             if deletions.is_empty() { Fate::Made } else { Fate::Followed(deletions) }
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "garbage-kept",
         component: "garbage-collector",
         bug: "class: deletion forgotten",
         text: "the garbage collector deletes no dependents",
-        flaw: Flaw::Writes(|write, _| skipped_if(write.verb() == "delete")),
+        kind: SeededMutantKind::Writes(|write, _| skipped_if(write.verb() == "delete")),
     },
 ];
 

@@ -10,83 +10,83 @@ use windtunnel_openshift::mco::annotations::{
 };
 
 use super::writes::{annotation, body, changed, forbidden, is, keeps_condition, skipped_if, value};
-use super::{Fate, Flaw, Scene, SeededDefect};
+use super::{Fate, Scene, SeededMutant, SeededMutantKind};
 
 const NODE: &str = "machine-config-controller/node";
 const DRAIN: &str = "machine-config-controller/drain";
 const RENDER: &str = "machine-config-controller/render";
 const DAEMON: &str = "machine-config-daemon";
 
-pub(super) const DEFECTS: &[SeededDefect] = &[
-    SeededDefect {
+pub(super) const MUTANTS: &[SeededMutant] = &[
+    SeededMutant {
         name: "uncordon-forgotten",
         component: DRAIN,
         bug: "OCPBUGS-62341",
         text: "a node is not uncordoned after its update",
-        flaw: Flaw::Writes(|write, _| skipped_if(cordons(write) == Some(false))),
+        kind: SeededMutantKind::Writes(|write, _| skipped_if(cordons(write) == Some(false))),
     },
-    SeededDefect {
+    SeededMutant {
         name: "cordon-forgotten",
         component: DRAIN,
         bug: "OCPBUGS-62341",
         text: "a node is drained without a cordon",
-        flaw: Flaw::Writes(|write, _| skipped_if(cordons(write) == Some(true))),
+        kind: SeededMutantKind::Writes(|write, _| skipped_if(cordons(write) == Some(true))),
     },
-    SeededDefect {
+    SeededMutant {
         name: "drain-reported-at-once",
         component: DRAIN,
         bug: "class: drain ignored",
         text: "a drain is reported as complete with the cordon",
-        flaw: Flaw::Writes(drain_reported_at_once),
+        kind: SeededMutantKind::Writes(drain_reported_at_once),
     },
-    SeededDefect {
+    SeededMutant {
         name: "drain-not-repeated",
         component: DRAIN,
         bug: "class: missing requeue",
         text: "the drain controller sets no timer",
-        flaw: Flaw::Wakes(|step, _| step.wake_at.map(|_| None)),
+        kind: SeededMutantKind::Wakes(|step, _| step.wake_at.map(|_| None)),
     },
-    SeededDefect {
+    SeededMutant {
         name: "refused-eviction-taken-for-success",
         component: DRAIN,
         bug: "golden: pdb-prohibits-draining",
         text: "a refused eviction counts as made, and the pod as gone",
-        flaw: Flaw::Writes(|write, _| skipped_if(is(write, "create", "Pod", "eviction"))),
+        kind: SeededMutantKind::Writes(|write, _| skipped_if(is(write, "create", "Pod", "eviction"))),
     },
-    SeededDefect {
+    SeededMutant {
         name: "drain-controller-spins",
         component: DRAIN,
         bug: "class: hot loop",
         text: "the drain controller checks a node again at once instead of after a pause",
-        flaw: Flaw::Wakes(|step, scene| step.wake_at.map(|_| Some(scene.now))),
+        kind: SeededMutantKind::Wakes(|step, scene| step.wake_at.map(|_| Some(scene.now))),
     },
-    SeededDefect {
+    SeededMutant {
         name: "max-unavailable-ignored",
         component: NODE,
         bug: "class: wrong node chosen",
         text: "all nodes of a role get the new configuration with the first one",
-        flaw: Flaw::Writes(all_nodes_at_once),
+        kind: SeededMutantKind::Writes(all_nodes_at_once),
     },
-    SeededDefect {
+    SeededMutant {
         name: "pool-updating-lingers",
         component: NODE,
         bug: "class: condition not reset",
         text: "Updated=False of a pool stays after an update",
-        flaw: Flaw::Writes(|write, scene| keep(write, scene, "Updated", "False")),
+        kind: SeededMutantKind::Writes(|write, scene| keep(write, scene, "Updated", "False")),
     },
-    SeededDefect {
+    SeededMutant {
         name: "pool-degraded-lingers",
         component: NODE,
         bug: "class: condition not reset",
         text: "Degraded=True of a pool stays after its cause is gone",
-        flaw: Flaw::Writes(|write, scene| keep(write, scene, "Degraded", "True")),
+        kind: SeededMutantKind::Writes(|write, scene| keep(write, scene, "Degraded", "True")),
     },
-    SeededDefect {
+    SeededMutant {
         name: "taint-kept",
         component: NODE,
         bug: "class: taint not removed",
         text: "the taint of nodes that wait for their update is not removed",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             let node = scene.view.get_key(&write.key()).filter(|_| is(write, "patch", "Node", ""));
             let count = |list: &Value| {
                 let list = list.as_array().into_iter().flatten();
@@ -98,67 +98,67 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
             skipped_if(taints.is_some_and(removes))
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "joining-node-panics",
         component: NODE,
         bug: "OCPBUGS-5452",
         text: "the node controller panics at a node without a topology",
-        flaw: Flaw::Writes(|write, _| {
+        kind: SeededMutantKind::Writes(|write, _| {
             if annotation(write, CONTROL_PLANE_TOPOLOGY).is_some() { Fate::Panics } else { Fate::Made }
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "target-not-set",
         component: NODE,
         bug: "OCPBUGS-52302",
         text: "the desired configuration of worker nodes is never set",
-        flaw: Flaw::Writes(|write, _| {
+        kind: SeededMutantKind::Writes(|write, _| {
             let is_worker = write.name.starts_with("worker");
             skipped_if(
                 is(write, "patch", "Node", "") && is_worker && annotation(write, DESIRED_CONFIG).is_some(),
             )
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "paused-pool-updates",
         component: NODE,
         bug: "EUS: paused pool",
         text: "the event of the end of a pause is lost",
-        flaw: Flaw::Overlooks(|change| {
+        kind: SeededMutantKind::Overlooks(|change| {
             let was_paused = change.old.as_ref().is_some_and(|old| old["spec"]["paused"] == true);
             change.key.is_kind(&MACHINE_CONFIG_POOLS) && was_paused && change.object["spec"]["paused"] != true
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "duplicate-machine-configs",
         component: RENDER,
         bug: "OCPBUGS-59958",
         text: "each rendered MachineConfig leads to another generated one",
-        flaw: Flaw::Writes(duplicate_machine_configs),
+        kind: SeededMutantKind::Writes(duplicate_machine_configs),
     },
-    SeededDefect {
+    SeededMutant {
         name: "rendered-not-set",
         component: RENDER,
         bug: "OCPBUGS-57979",
         text: "the pool master never gets a new rendered configuration",
-        flaw: Flaw::Writes(|write, _| {
+        kind: SeededMutantKind::Writes(|write, _| {
             let is_target = value(write, "/spec/configuration").is_some() && write.name == "master";
             skipped_if(is(write, "patch", "MachineConfigPool", "") && is_target)
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "done-not-reported",
         component: DAEMON,
         bug: "OCPBUGS-24366",
         text: "the daemon does not report that the node is done",
-        flaw: Flaw::Writes(|write, _| skipped_if(annotation(write, STATE) == Some("Done"))),
+        kind: SeededMutantKind::Writes(|write, _| skipped_if(annotation(write, STATE) == Some("Done"))),
     },
-    SeededDefect {
+    SeededMutant {
         name: "daemon-degraded-lingers",
         component: DAEMON,
         bug: "OCPBUGS-84218",
         text: "the state Degraded of a node stays after the cause is gone",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             let old = scene.view.get_key(&write.key()).and_then(|node| node.annotation(STATE));
             if old != Some("Degraded") || annotation(write, STATE).is_none() {
                 return Fate::Made;
@@ -166,30 +166,30 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
             changed(write, |body| body["metadata"]["annotations"][STATE] = json!("Degraded"))
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "failed-update-not-retried",
         component: DAEMON,
         bug: "OCPBUGS-60768",
         text: "the daemon does not try again after a failed pull or update of the operating system",
-        flaw: Flaw::Wakes(|step, scene| {
+        kind: SeededMutantKind::Wakes(|step, scene| {
             let node = scene.by.rsplit('/').next().unwrap_or_default();
             let state = scene.view.get(&NODES, "", node).and_then(|node| node.annotation(STATE));
             (state == Some("Degraded") && step.wake_at.is_some()).then_some(None)
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "reboot-forgotten",
         component: DAEMON,
         bug: "class: lost effect",
         text: "the daemon reports a reboot that it does not request",
-        flaw: Flaw::Loses(|effect, _| matches!(effect, Effect::Reboot { .. })),
+        kind: SeededMutantKind::Loses(|effect, _| matches!(effect, Effect::Reboot { .. })),
     },
-    SeededDefect {
+    SeededMutant {
         name: "daemon-reads-secrets",
         component: DAEMON,
         bug: "class: request without permission",
         text: "the daemon copies a pull secret, which no role allows",
-        flaw: Flaw::Writes(|write, _| {
+        kind: SeededMutantKind::Writes(|write, _| {
             if annotation(write, STATE) == Some("Working") {
                 Fate::Followed(vec![forbidden()])
             } else {
@@ -197,12 +197,12 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
             }
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "state-of-another-node",
         component: DAEMON,
         bug: "class: status written by the wrong one",
         text: "the daemon sets the state Degraded of another node",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             let mut others = scene.view.list(&NODES).filter(|node| node.name() != write.name);
             let other = others.next().filter(|_| annotation(write, STATE) == Some("Working"));
             let patch = json!({ "metadata": { "annotations": { (STATE): "Degraded" } } });

@@ -15,7 +15,7 @@ mod writes;
 use windtunnel_controllers::{Actor, Effect, Signal, Step};
 use windtunnel_core::clock::Time;
 use windtunnel_core::mark::Mark;
-use windtunnel_core::{Change, Operation, Refusal, View, Write};
+use windtunnel_core::{Change, Operation, Rejection, View, Write};
 
 use self::planted::Planted;
 
@@ -24,7 +24,7 @@ const HIT: Mark = Mark::new("a seeded defect had an effect");
 
 /// A deliberate defect of one component.
 #[derive(Debug)]
-pub struct SeededDefect {
+pub struct SeededMutant {
     /// Its name, such as `uncordon-forgotten`.
     pub name: &'static str,
     /// The component: the name of its process, or of the processes on all nodes or for all operators.
@@ -33,7 +33,7 @@ pub struct SeededDefect {
     pub bug: &'static str,
     /// The defect in words.
     pub text: &'static str,
-    flaw: Flaw,
+    kind: SeededMutantKind,
 }
 
 /// The surroundings of a turn.
@@ -47,7 +47,7 @@ struct Scene<'a> {
 
 /// The way in which a component is defective.
 #[derive(Debug, Clone, Copy)]
-enum Flaw {
+enum SeededMutantKind {
     /// Some writes are not made, or others are.
     Writes(fn(&Write, &Scene<'_>) -> Fate),
     /// Some changes are overlooked.
@@ -55,7 +55,7 @@ enum Flaw {
     /// Some signals are not heard.
     Deaf(fn(&Signal) -> bool),
     /// Some rejections count as success.
-    Misreads(fn(&Write, &Refusal) -> bool),
+    Misreads(fn(&Write, &Rejection) -> bool),
     /// Some effects do not happen.
     Loses(fn(&Effect, &Scene<'_>) -> bool),
     /// The next turn comes at another time.
@@ -76,10 +76,10 @@ enum Fate {
     Panics,
 }
 
-impl SeededDefect {
+impl SeededMutant {
     /// The defect of this name.
     pub fn find(name: &str) -> Option<&'static Self> {
-        seeded_defects().find(|defect| defect.name == name)
+        seeded_mutants().find(|mutant| mutant.name == name)
     }
 
     /// The name of the mark of runs in which a defect changed something.
@@ -96,8 +96,8 @@ impl SeededDefect {
 }
 
 /// All seeded defects.
-pub fn seeded_defects() -> impl Iterator<Item = &'static SeededDefect> {
-    [version::DEFECTS, operators::DEFECTS, machine_config::DEFECTS, kubelet::DEFECTS, kubernetes::DEFECTS]
+pub fn seeded_mutants() -> impl Iterator<Item = &'static SeededMutant> {
+    [version::MUTANTS, operators::MUTANTS, machine_config::MUTANTS, kubelet::MUTANTS, kubernetes::MUTANTS]
         .into_iter()
         .flatten()
 }

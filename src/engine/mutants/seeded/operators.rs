@@ -6,44 +6,44 @@ use windtunnel_core::{Write, condition};
 use windtunnel_openshift::release::version_in;
 
 use super::writes::{changed, is, keeps_condition, new_status, skipped_if};
-use super::{Fate, Flaw, SeededDefect};
+use super::{Fate, SeededMutant, SeededMutantKind};
 
-pub(super) const DEFECTS: &[SeededDefect] = &[
-    SeededDefect {
+pub(super) const MUTANTS: &[SeededMutant] = &[
+    SeededMutant {
         name: "operator-degraded-lingers",
         component: "operator",
         bug: "class: condition not reset",
         text: "Degraded=True of a ClusterOperator stays after its cause is gone",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             keep_if_status(write, || keeps_condition(write, scene.view, "Degraded", "True"))
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "operator-progressing-lingers",
         component: "operator",
         bug: "class: condition not reset",
         text: "Progressing=True of a ClusterOperator stays after an update",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             keep_if_status(write, || keeps_condition(write, scene.view, "Progressing", "True"))
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "operator-version-not-reported",
         component: "operator/dns-operator",
         bug: "OCPBUGS-23514",
         text: "the operator never reports the new version",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             let old = scene.view.get_key(&write.key()).map(|old| old["status"]["versions"].clone());
             let Some(old) = old.filter(|old| old.is_array() && is_status(write)) else { return Fate::Made };
             changed(write, |body| body["status"]["versions"] = old)
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "operator-version-before-pools",
         component: "operator/machine-config-operator",
         bug: "origin: errMasterUpdating",
         text: "the machine-config operator reports the new version while the pool master still updates",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             let deployment =
                 scene.view.get(&DEPLOYMENTS, "openshift-machine-config-operator", "machine-config-operator");
             let release = deployment.and_then(|deployment| version_in(deployment));
@@ -57,12 +57,12 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
             })
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "status-of-another-operator",
         component: "operator/dns-operator",
         bug: "class: status written by the wrong one",
         text: "the operator of `dns` also sets Degraded=True for `network`",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             let other = scene.view.get(&CLUSTER_OPERATORS, "", "network");
             let Some(other) = other.filter(|_| is_status(write)) else { return Fate::Made };
             let mut object = other.to_value();
@@ -75,21 +75,21 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
             Fate::Followed(vec![Write::update_status(&CLUSTER_OPERATORS, object)])
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "operator-available-lost",
         component: "operator",
         bug: "rhbz 1988576",
         text: "an operator never becomes available again once it was not",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             keep_if_status(write, || keeps_condition(write, scene.view, "Available", "False"))
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "operator-status-not-restored",
         component: "operator",
         bug: "OCP-41778: ClusterOperator without a status",
         text: "the operator does not write the status of a ClusterOperator that was created again",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             let known = scene.view.get_key(&write.key());
             let has_none = known.is_some_and(|known| {
                 known.get("status").is_none_or(Value::is_null) || known.list("/status/conditions").is_empty()
@@ -97,12 +97,12 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
             skipped_if(is_status(write) && has_none)
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "operator-panics-when-degraded",
         component: "operator",
         bug: "KubeStateMetricsTimezonePanic",
         text: "the operator panics when it reports Degraded=True",
-        flaw: Flaw::Writes(|write, _| {
+        kind: SeededMutantKind::Writes(|write, _| {
             if is_status(write) && new_status(write, "Degraded") == "True" {
                 Fate::Panics
             } else {

@@ -12,14 +12,14 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::{Answer, Change, Identity, View, Write};
 
 use super::belief::Beliefs;
-use super::{Fate, Flaw, HIT, Scene, SeededDefect};
+use super::{Fate, HIT, Scene, SeededMutant, SeededMutantKind};
 use crate::engine::mutants::awaited::{Awaited, Sent};
 
 /// An actor with a defect.
 #[derive(Clone)]
 pub(super) struct Planted {
     actor: Box<dyn Actor>,
-    defect: &'static SeededDefect,
+    mutant: &'static SeededMutant,
     awaited: Awaited,
     beliefs: Beliefs,
     /// When the actor wants its next turn, and what it waits for.
@@ -28,10 +28,10 @@ pub(super) struct Planted {
 }
 
 impl Planted {
-    pub(super) fn new(actor: Box<dyn Actor>, defect: &'static SeededDefect) -> Self {
+    pub(super) fn new(actor: Box<dyn Actor>, mutant: &'static SeededMutant) -> Self {
         Self {
             actor,
-            defect,
+            mutant,
             awaited: Awaited::default(),
             beliefs: Beliefs::default(),
             wake_at: None,
@@ -41,8 +41,10 @@ impl Planted {
 
     /// The answers that the actor gets.
     fn answers(&mut self, input: &Input<'_>) -> Vec<Answer> {
-        self.awaited.take(input.answers, |write, answer| match (self.defect.flaw, &answer.outcome) {
-            (Flaw::Misreads(is_misread), Err(refusal)) if HIT.reach_if(is_misread(write, refusal)) => {
+        self.awaited.take(input.answers, |write, answer| match (self.mutant.kind, &answer.outcome) {
+            (SeededMutantKind::Misreads(is_misread), Err(rejection))
+                if HIT.reach_if(is_misread(write, rejection)) =>
+            {
                 Ok(self.beliefs.believe(write, None, input.view))
             }
             (_, outcome) => outcome.clone(),
@@ -52,11 +54,11 @@ impl Planted {
     /// The news that the actor gets: changes and signals.
     fn news(&self, input: &Input<'_>) -> (Vec<Change>, Vec<Signal>) {
         let (mut changes, mut signals) = (input.changes.to_vec(), input.signals.to_vec());
-        match self.defect.flaw {
-            Flaw::Overlooks(is_overlooked) => {
+        match self.mutant.kind {
+            SeededMutantKind::Overlooks(is_overlooked) => {
                 changes.retain(|change| !HIT.reach_if(is_overlooked(change)));
             }
-            Flaw::Deaf(is_unheard) => signals.retain(|signal| !HIT.reach_if(is_unheard(signal))),
+            SeededMutantKind::Deaf(is_unheard) => signals.retain(|signal| !HIT.reach_if(is_unheard(signal))),
             _ => {}
         }
         (changes, signals)
@@ -71,9 +73,11 @@ impl Planted {
 
     /// Passes the decisions of a turn through the defect.
     fn pass(&mut self, mut step: Step, scene: &Scene<'_>) -> Step {
-        match self.defect.flaw {
-            Flaw::Loses(is_lost) => step.effects.retain(|effect| !HIT.reach_if(is_lost(effect, scene))),
-            Flaw::Wakes(wakes) => {
+        match self.mutant.kind {
+            SeededMutantKind::Loses(is_lost) => {
+                step.effects.retain(|effect| !HIT.reach_if(is_lost(effect, scene)))
+            }
+            SeededMutantKind::Wakes(wakes) => {
                 if let Some(at) = wakes(&step, scene) {
                     HIT.reach_if(at != step.wake_at);
                     step.wake_at = at;
@@ -92,8 +96,8 @@ impl Planted {
     }
 
     fn pass_write(&mut self, write: Write, scene: &Scene<'_>, made: &mut Vec<Write>) {
-        let fate = match self.defect.flaw {
-            Flaw::Writes(decide) => decide(&write, scene),
+        let fate = match self.mutant.kind {
+            SeededMutantKind::Writes(decide) => decide(&write, scene),
             _ => Fate::Made,
         };
         if !matches!(fate, Fate::Made) {
@@ -123,7 +127,7 @@ impl Planted {
                 }
                 made.extend(others);
             }
-            Fate::Panics => panic!("{}", self.defect.text),
+            Fate::Panics => panic!("{}", self.mutant.text),
         }
     }
 }

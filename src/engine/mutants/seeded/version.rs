@@ -6,64 +6,64 @@ use windtunnel_core::resources::{CLUSTER_VERSIONS, DEPLOYMENTS, JOBS, MACHINE_CO
 use windtunnel_core::{Write, condition, text_of};
 
 use super::writes::{changed, is, keeps_condition, new_status, skipped_if, touch, value};
-use super::{Fate, Flaw, Scene, SeededDefect};
+use super::{Fate, Scene, SeededMutant, SeededMutantKind};
 
 const NAME: &str = "cluster-version-operator";
 const NAMESPACE: &str = "openshift-cluster-version";
 
-pub(super) const DEFECTS: &[SeededDefect] = &[
-    SeededDefect {
+pub(super) const MUTANTS: &[SeededMutant] = &[
+    SeededMutant {
         name: "status-frozen-by-retrieval",
         component: NAME,
         bug: "OCPBUGS-7714",
         text: "the status of ClusterVersion is not written while a payload is retrieved, nor afterwards",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             let jobs = scene.view.list_in(&JOBS, NAMESPACE);
             let mut retrievals = jobs.chain(scene.view.list_in(&PODS, NAMESPACE));
             skipped_if(is_status(write) && retrievals.any(|object| object.name().starts_with("version-")))
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "failing-lingers",
         component: NAME,
         bug: "OCPBUGS-7419",
         text: "Failing=True stays after its cause is gone",
-        flaw: Flaw::Writes(|write, scene| keeps(write, scene, "Failing", "True")),
+        kind: SeededMutantKind::Writes(|write, scene| keeps(write, scene, "Failing", "True")),
     },
-    SeededDefect {
+    SeededMutant {
         name: "slow-operator-lingers",
         component: NAME,
         bug: "OCPBUGS-23514",
         text: "Failing=Unknown of a slow operator stays after the operator is done",
-        flaw: Flaw::Writes(|write, scene| keeps(write, scene, "Failing", "Unknown")),
+        kind: SeededMutantKind::Writes(|write, scene| keeps(write, scene, "Failing", "Unknown")),
     },
-    SeededDefect {
+    SeededMutant {
         name: "progressing-lingers",
         component: NAME,
         bug: "class: condition not reset",
         text: "Progressing=True stays at the end of an update",
-        flaw: Flaw::Writes(|write, scene| keeps(write, scene, "Progressing", "True")),
+        kind: SeededMutantKind::Writes(|write, scene| keeps(write, scene, "Progressing", "True")),
     },
-    SeededDefect {
+    SeededMutant {
         name: "completed-before-masters",
         component: NAME,
         bug: "origin: errMasterUpdating",
         text: "the history has the release as Completed while the pool master still updates",
-        flaw: Flaw::Writes(completed_before_masters),
+        kind: SeededMutantKind::Writes(completed_before_masters),
     },
-    SeededDefect {
+    SeededMutant {
         name: "history-appended",
         component: NAME,
         bug: "class: history in the wrong order",
         text: "a new history entry is the last one instead of the first",
-        flaw: Flaw::Writes(history_appended),
+        kind: SeededMutantKind::Writes(history_appended),
     },
-    SeededDefect {
+    SeededMutant {
         name: "completed-entry-rewritten",
         component: NAME,
         bug: "class: history rewritten",
         text: "each status write sets the completion time of the release before again",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             let is_completed = value(write, "/status/history/1/state") == Some(&json!("Completed"));
             if !is_status(write) || !is_completed {
                 return Fate::Made;
@@ -71,19 +71,19 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
             changed(write, |body| body["status"]["history"][1]["completionTime"] = json!(rfc3339(scene.now)))
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "desired-empty-after-restart",
         component: NAME,
         bug: "OCPBUGS-35228",
         text: "status.desired is the oldest release of the history for a minute after a restart",
-        flaw: Flaw::Writes(desired_after_restart),
+        kind: SeededMutantKind::Writes(desired_after_restart),
     },
-    SeededDefect {
+    SeededMutant {
         name: "deployment-hot-loop",
         component: NAME,
         bug: "OCPBUGS-2592",
         text: "a Deployment of the payload is updated with each renewal of the Lease",
-        flaw: Flaw::Writes(|write, scene| {
+        kind: SeededMutantKind::Writes(|write, scene| {
             let deployment = scene.view.get(&DEPLOYMENTS, NAMESPACE, NAME);
             match deployment.filter(|_| is(write, "update", "Lease", "")) {
                 Some(deployment) => {
@@ -93,22 +93,22 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
             }
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "exit-on-feature-gates",
         component: NAME,
         bug: "OCPBUGS-13873",
         text: "the process exits when it reports feature gates that block updates",
-        flaw: Flaw::Writes(|write, _| {
+        kind: SeededMutantKind::Writes(|write, _| {
             let is_about = is_status(write) && value(write, "/status").is_some_and(mentions_feature_gates);
             if is_about { Fate::Panics } else { Fate::Made }
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "generation-ahead",
         component: NAME,
         bug: "class: observedGeneration of a cached object",
         text: "observedGeneration is one more than the generation after a request",
-        flaw: Flaw::Writes(|write, _| {
+        kind: SeededMutantKind::Writes(|write, _| {
             let generation = value(write, "/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
             if !is_status(write) || generation < 2 {
                 return Fate::Made;
@@ -116,33 +116,33 @@ pub(super) const DEFECTS: &[SeededDefect] = &[
             changed(write, |body| body["status"]["observedGeneration"] = json!(generation + 1))
         }),
     },
-    SeededDefect {
+    SeededMutant {
         name: "rejected-release-is-target",
         component: NAME,
         bug: "OCPBUGS-78061",
         text: "a release that was not accepted becomes status.desired",
-        flaw: Flaw::Writes(rejected_release_is_target),
+        kind: SeededMutantKind::Writes(rejected_release_is_target),
     },
-    SeededDefect {
+    SeededMutant {
         name: "conflict-taken-for-success",
         component: NAME,
         bug: "class: conflict not retried",
         text: "a status write that failed with a conflict counts as made",
-        flaw: Flaw::Misreads(|write, refusal| is_status(write) && refusal.code == 409),
+        kind: SeededMutantKind::Misreads(|write, rejection| is_status(write) && rejection.code == 409),
     },
-    SeededDefect {
+    SeededMutant {
         name: "sigterm-ignored",
         component: NAME,
         bug: "class: lost signal",
         text: "the process does not end when its pod is terminated",
-        flaw: Flaw::Deaf(|signal| *signal == windtunnel_controllers::Signal::Terminate),
+        kind: SeededMutantKind::Deaf(|signal| *signal == windtunnel_controllers::Signal::Terminate),
     },
-    SeededDefect {
+    SeededMutant {
         name: "update-not-noticed",
         component: NAME,
         bug: "class: missing requeue",
         text: "the process sleeps forever once it has applied a payload",
-        flaw: Flaw::Wakes(|step, _| step.why.is_empty().then_some(None)),
+        kind: SeededMutantKind::Wakes(|step, _| step.why.is_empty().then_some(None)),
     },
 ];
 

@@ -40,7 +40,7 @@ fn invalid_definitions_have_the_causes_of_the_real_server() {
         let write =
             Write::create(&resources::CUSTOM_RESOURCE_DEFINITIONS, definition(number, &case["schema"]));
         let found = ask(&mut server(36), &write).err();
-        let found = found.map(|refusal| causes(&refusal.details)).unwrap_or_default();
+        let found = found.map(|rejection| causes(&rejection.details)).unwrap_or_default();
         if found != wanted {
             differences.push(format!("{}:\nwanted {wanted:#?}\nfound {found:#?}", case["case"]));
         }

@@ -18,10 +18,10 @@ fn before_ratcheting_an_unchanged_bad_status_blocks_every_write() {
         assert_eq!(put_status(&mut server, set_message), expected, "1.{minor}");
         let patch =
             Write::merge_patch(&VERSIONS, "", "version", json!({ "metadata": { "labels": { "x": "y" } } }));
-        let refusal = ask(&mut server, &patch).unwrap_err();
-        assert_eq!((refusal.code, refusal.message.as_str()), (422, expected));
+        let rejection = ask(&mut server, &patch).unwrap_err();
+        assert_eq!((rejection.code, rejection.message.as_str()), (422, expected));
         assert_eq!(
-            refusal.details,
+            rejection.details,
             json!({ "name": "version", "group": "example.io", "kind": "Version", "causes": [{
                 "reason": "FieldValueNotSupported", "field": "status.capabilities.enabled[2]",
                 "message": "Unsupported value: \"new\": supported values: \"b\", \"a\"" }] })
@@ -122,9 +122,9 @@ fn zero_uint64_is_hexadecimal_before_1_34() {
         let mut server = rolled_back(minor, false);
         let body =
             json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" } });
-        let refusal = ask(&mut server, &Write::update(&VERSIONS, body)).unwrap_err();
+        let rejection = ask(&mut server, &Write::update(&VERSIONS, body)).unwrap_err();
         assert_eq!(
-            refusal.message,
+            rejection.message,
             format!(
                 "versions.example.io \"version\" is invalid: metadata.resourceVersion: Invalid value: {zero}: must be \
                  specified for an update"

@@ -115,7 +115,7 @@ fn cel_message_expression_field_path_reason_and_optional_old_self_come_with_1_27
             "spec": { "mode": "m" } });
         ask(&mut server, &Write::create(&VERSIONS, object))
             .err()
-            .map_or(String::new(), |refusal| refusal.message)
+            .map_or(String::new(), |rejection| rejection.message)
     };
     let first =
         |extra: Value, sign: &str| (25..=36).find(|minor| broken(*minor, extra.clone()).contains(sign));

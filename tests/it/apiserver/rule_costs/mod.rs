@@ -66,7 +66,7 @@ fn definition(number: usize, rule: &Value, most: &[u32]) -> Value {
 /// The error of this server for a CRD; empty if it is accepted.
 fn answer(server: &mut ApiServer, definition: &Value) -> String {
     let write = Write::create(&resources::CUSTOM_RESOURCE_DEFINITIONS, definition.clone());
-    ask(server, &write).err().map(|refusal| refusal.message).unwrap_or_default()
+    ask(server, &write).err().map(|rejection| rejection.message).unwrap_or_default()
 }
 
 /// The number of values that brings a cost to between 10 and 100 times the limit, for which the server prints

@@ -31,7 +31,7 @@ fn widget(spec: &Value) -> Value {
 fn create(server: &mut ApiServer, spec: &Value) -> String {
     match ask(server, &Write::create(&WIDGETS, widget(spec))) {
         Ok(_) => String::new(),
-        Err(refusal) => shortened(&refusal.message),
+        Err(rejection) => shortened(&rejection.message),
     }
 }
 
@@ -44,9 +44,9 @@ fn definition_error(minor: u32, spec: &Value) -> String {
     let write = Write::create(&resources::CUSTOM_RESOURCE_DEFINITIONS, definition(spec));
     match ask(&mut server(minor), &write) {
         Ok(_) => String::new(),
-        Err(refusal) => {
+        Err(rejection) => {
             let begin = "CustomResourceDefinition.apiextensions.k8s.io \"widgets.example.io\" is invalid: ";
-            refusal
+            rejection
                 .message
                 .replace(begin, "")
                 .replace("spec.validation.openAPIV3Schema.properties[spec]", "S")

@@ -14,7 +14,7 @@ fn rule_error(schema: &Value, object: &Value, rule: &str) -> String {
     let write = Write::create(&resources::CUSTOM_RESOURCE_DEFINITIONS, definition(&spec));
     match ask(&mut server, &write) {
         Ok(_) => create(&mut server, object),
-        Err(refusal) => refusal.message,
+        Err(rejection) => rejection.message,
     }
 }
 

@@ -4,7 +4,7 @@
 #[cfg(unix)]
 mod command;
 mod openshift_api;
-mod perturbed;
+mod random_faults;
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -4,7 +4,7 @@ use kube::client::ConfigExt as _;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method, ServiceNetwork};
-use windtunnel_core::requests::faults::Perturbation;
+use windtunnel_core::requests::faults::RandomFaults;
 use windtunnel_core::{Object, resources::CLUSTER_VERSIONS, text::error_chain};
 use windtunnel_openshift::oc::{Alert, ClusterView, Command, CommandStep, Gates, Get};
 
@@ -128,15 +128,15 @@ fn damaged_perturbations() {
         "172.30.0.0/16",
         "10.96.0.7/30",
     ]);
-    read_damaged("readers::commands::damaged_perturbations", &valid, read_perturbation);
+    read_damaged("readers::commands::damaged_perturbations", &valid, read_random_faults);
 }
 
 /// The faults of `--perturb`, and a network of Services.
-fn read_perturbation(bytes: &[u8]) {
+fn read_random_faults(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    if let Ok(perturbation) = text.parse::<Perturbation>() {
-        let written = perturbation.to_string();
-        let again = written.parse::<Perturbation>().map(|again| again.to_string());
+    if let Ok(random_faults) = text.parse::<RandomFaults>() {
+        let written = random_faults.to_string();
+        let again = written.parse::<RandomFaults>().map(|again| again.to_string());
         assert!(again.as_deref() == Ok(&written), "{written} is read as {again:?}");
     }
     if let Ok(network) = text.parse::<ServiceNetwork>() {

@@ -5,7 +5,9 @@ use std::time::Duration;
 use windtunnel::oracles::{Ending, judge};
 use windtunnel::record::Record;
 use windtunnel::report::story::Insights;
-use windtunnel::report::{ScenarioResult, blame, draft, html, insights, json, junit, status, story, summary};
+use windtunnel::report::{
+    ScenarioResult, blame, draft, html, insights, json, junit, status_text, story, summary,
+};
 use windtunnel_core::text::visible;
 use windtunnel_update_status::status::Details;
 
@@ -28,7 +30,7 @@ fn read(bytes: &[u8]) {
     let _ = story::tail(&record, WIDTH, 5);
     let _ = (insights::at_the_end(&record), draft::draft(&record), record.hash());
     for details in Details::NAMES.iter().filter_map(|name| Details::named(name)) {
-        let _ = status::render_at(&record, record.end(), details);
+        let _ = status_text::render_at(&record, record.end(), details);
     }
     let _ = judge(&record, Ending::of(&record));
     report(&record);

@@ -15,7 +15,7 @@ use crate::call::Call;
 use crate::gotext::quote;
 use crate::kinds::objects::Objects;
 use crate::metadata;
-use crate::status::{Outcome, Refused};
+use crate::rejection::{BoxedRejection, Outcome};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -60,7 +60,7 @@ impl Access {
         }
         let name = metadata::text(object, "name");
         self.confirm(objects, who, &call.path.namespace, &Rule::read_all(object))
-            .map_err(|why| Refused::forbidden(&call.kind.resource, name, &why))?;
+            .map_err(|why| BoxedRejection::forbidden(&call.kind.resource, name, &why))?;
         let aggregation = |role: &Value| role["aggregationRule"].clone();
         let none = Value::Null;
         let before = old.map_or(none.clone(), aggregation);
@@ -69,7 +69,7 @@ impl Access {
         let everything = [Rule::all_resources(), Rule::all_urls()];
         if touched && self.confirm(objects, who, "", &everything).is_err() {
             let why = "must have cluster-admin privileges to use an aggregationRule";
-            return Err(Refused::forbidden(&call.kind.resource, name, why));
+            return Err(BoxedRejection::forbidden(&call.kind.resource, name, why));
         }
         Ok(())
     }
@@ -96,10 +96,11 @@ impl Access {
                 RoleKind::Role => &resources::ROLES,
                 RoleKind::ClusterRole => &resources::CLUSTER_ROLES,
             };
-            return Err(Refused::not_found(resource, role));
+            return Err(BoxedRejection::not_found(resource, role));
         };
-        self.confirm(objects, who, namespace, &rules)
-            .map_err(|why| Refused::forbidden(&call.kind.resource, metadata::text(object, "name"), &why))
+        self.confirm(objects, who, namespace, &rules).map_err(|why| {
+            BoxedRejection::forbidden(&call.kind.resource, metadata::text(object, "name"), &why)
+        })
     }
 
     /// Checks that a user has all of these rules (`ConfirmNoEscalation`).

@@ -14,7 +14,7 @@ use crate::gotext::quote;
 use crate::kinds::objects::Objects;
 use crate::metadata;
 use crate::profile::{Profile, since};
-use crate::status::{Outcome, Refused};
+use crate::rejection::{BoxedRejection, Outcome};
 
 const GROUP: &str = "authentication.k8s.io";
 /// The kind of the request.
@@ -126,7 +126,7 @@ fn check_place(call: &Call<'_>, request: &Value, profile: &Profile) -> Outcome<(
         if !given.is_empty() && given != path.as_ref() {
             let why = format!("must match the service account {what} if specified");
             let error = FieldError::invalid(format!("metadata.{field}"), given, why);
-            return Err(Refused::invalid(GROUP, KIND, &call.path.name, &[error], profile));
+            return Err(BoxedRejection::invalid(GROUP, KIND, &call.path.name, &[error], profile));
         }
     }
     Ok(())
@@ -142,7 +142,7 @@ fn check_uid(request: &Value, account: &Object, profile: &Profile) -> Outcome<()
         "the UID in the token request ({uid}) does not match the UID of the service account ({})",
         account.uid()
     );
-    Err(Refused::conflict(&TOKEN_REQUEST, KIND, account.name(), &why))
+    Err(BoxedRejection::conflict(&TOKEN_REQUEST, KIND, account.name(), &why))
 }
 
 fn check_expiration(seconds: i64, profile: &Profile) -> Outcome<()> {
@@ -154,7 +154,7 @@ fn check_expiration(seconds: i64, profile: &Profile) -> Outcome<()> {
         return Ok(());
     };
     let error = FieldError::invalid("spec.expirationSeconds", seconds, why);
-    Err(Refused::invalid(GROUP, KIND, "", &[error], profile))
+    Err(BoxedRejection::invalid(GROUP, KIND, "", &[error], profile))
 }
 
 /// Binds a token of the account `name` to an object.
@@ -173,7 +173,7 @@ fn bind_token(objects: Objects<'_>, wanted: &Value, name: &str, bound: &mut Boun
                     "cannot bind token for serviceaccount {} to pod running with different serviceaccount name.",
                     quote(name)
                 );
-                return Err(Refused::bad_request(why));
+                return Err(BoxedRejection::bad_request(why));
             }
             bound.pod = Some(reference(&pod));
             let node = pod.text("/spec/nodeName");
@@ -195,7 +195,7 @@ fn bind_token(objects: Objects<'_>, wanted: &Value, name: &str, bound: &mut Boun
         }
         (group, kind) => {
             let why = format!("cannot bind token to object of type {group}/{version}, Kind={kind}");
-            return Err(Refused::bad_request(why));
+            return Err(BoxedRejection::bad_request(why));
         }
     };
     let uid = text("uid");
@@ -205,13 +205,13 @@ fn bind_token(objects: Objects<'_>, wanted: &Value, name: &str, bound: &mut Boun
              been deleted and then recreated"
         );
         let resource = Resource::namespaced("", "v1", "", "");
-        return Err(Refused::conflict(&resource, text("kind"), text("name"), &why));
+        return Err(BoxedRejection::conflict(&resource, text("kind"), text("name"), &why));
     }
     Ok(())
 }
 
 fn bound_object(objects: Objects<'_>, resource: &Resource, namespace: &str, name: &str) -> Outcome<Object> {
-    objects.get(resource, namespace, name).ok_or_else(|| Refused::not_found(resource, name))
+    objects.get(resource, namespace, name).ok_or_else(|| BoxedRejection::not_found(resource, name))
 }
 
 fn reference(object: &Object) -> Reference {

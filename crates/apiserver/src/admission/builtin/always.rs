@@ -1,7 +1,9 @@
 //! Two plug-ins for tests of clients: `AlwaysAdmit` has no effect, and `AlwaysDeny` rejects all writes.
 
 use serde_json::Value;
-use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection};
+use windtunnel_core::requests::admission::{
+    AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
+};
 
 /// Has no effect.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,7 +29,7 @@ impl AdmissionPlugin for AlwaysDeny {
         _request: &AdmissionRequest<'_>,
         _object: &mut Value,
         _cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         Err(denied())
     }
 
@@ -36,11 +38,11 @@ impl AdmissionPlugin for AlwaysDeny {
         _request: &AdmissionRequest<'_>,
         _object: Option<&Value>,
         _cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         Err(denied())
     }
 }
 
-fn denied() -> Rejection {
-    Rejection::Forbidden("admission control is denying all modifications".to_owned())
+fn denied() -> AdmissionRejection {
+    AdmissionRejection::Forbidden("admission control is denying all modifications".to_owned())
 }

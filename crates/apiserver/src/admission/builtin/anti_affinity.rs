@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::resources::PODS;
 use windtunnel_core::text_of;
@@ -23,7 +23,7 @@ impl AdmissionPlugin for LimitPodHardAntiAffinityTopology {
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
         _cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let writes = request.operation != AdmissionOperation::Delete && request.writes(&PODS);
         let Some(pod) = object.filter(|_| writes) else { return Ok(()) };
         let affinity = &pod["spec"]["affinity"]["podAntiAffinity"];
@@ -32,7 +32,7 @@ impl AdmissionPlugin for LimitPodHardAntiAffinityTopology {
         let mut keys = terms.map(|term| text_of(term, "topologyKey")).filter(|key| *key != HOST);
         match keys.next() {
             None => Ok(()),
-            Some(key) => Err(Rejection::Forbidden(format!(
+            Some(key) => Err(AdmissionRejection::Forbidden(format!(
                 "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey {key} but only key {HOST} is allowed"
             ))),
         }
@@ -58,6 +58,6 @@ mod tests {
         assert_eq!(check(HOST), Ok(()));
         let expected = "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey zone but only key \
                         kubernetes.io/hostname is allowed";
-        assert_eq!(check("zone"), Err(Rejection::Forbidden(expected.to_owned())));
+        assert_eq!(check("zone"), Err(AdmissionRejection::Forbidden(expected.to_owned())));
     }
 }

@@ -4,7 +4,7 @@
 use base64::Engine as _;
 use serde_json::Value;
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Permission, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster, Permission,
 };
 use windtunnel_core::{Resource, text_of};
 
@@ -44,7 +44,7 @@ impl AdmissionPlugin for CertificateApproval {
         request: &AdmissionRequest<'_>,
         _object: Option<&Value>,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         match updated(request, "approval") {
             // The signer of the old object: an update cannot change it.
             Some(old) => check(request, cluster, "approve", text_of(&old["spec"], "signerName")),
@@ -63,7 +63,7 @@ impl AdmissionPlugin for CertificateSigning {
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let (Some(old), Some(object)) = (updated(request, "status"), object) else { return Ok(()) };
         let differs = |field: &str| object["status"][field] != old["status"][field];
         if !differs("certificate") && !differs("conditions") {
@@ -83,13 +83,13 @@ impl AdmissionPlugin for CertificateSubjectRestriction {
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
         _cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let is_new = request.operation == AdmissionOperation::Create && request.writes(&REQUESTS);
         let object = object.filter(|object| is_new && object["spec"]["signerName"] == CLIENT_SIGNER);
         let subject = object.and_then(subject).unwrap_or_default();
         if subject.organizations.iter().any(|group| group == MASTERS) {
             let why = format!("use of {CLIENT_SIGNER} signer with {MASTERS} group is not allowed");
-            return Err(Rejection::Forbidden(why));
+            return Err(AdmissionRejection::Forbidden(why));
         }
         Ok(())
     }
@@ -107,7 +107,7 @@ fn check(
     cluster: &mut dyn AdmittingCluster,
     verb: &str,
     signer: &str,
-) -> Result<(), Rejection> {
+) -> Result<(), AdmissionRejection> {
     let domain = signer.split('/').next().unwrap_or_default();
     for name in [signer, &format!("{domain}/*")] {
         let permission = Permission { verb, resource: &SIGNERS, subresource: "", namespace: "", name };
@@ -116,7 +116,9 @@ fn check(
         }
     }
     let signer = quote(signer);
-    Err(Rejection::Forbidden(format!("user not permitted to {verb} requests with signerName {signer}")))
+    Err(AdmissionRejection::Forbidden(format!(
+        "user not permitted to {verb} requests with signerName {signer}"
+    )))
 }
 
 /// The subject of a certificate signing request; `None` if it is malformed, which its validation rejects.
@@ -138,7 +140,7 @@ mod tests {
         json!({ "metadata": { "name": "a" }, "spec": { "signerName": "example.com/x" }, "status": status })
     }
 
-    fn approve(cluster: &mut Cluster) -> Result<(), Rejection> {
+    fn approve(cluster: &mut Cluster) -> Result<(), AdmissionRejection> {
         let (old, new) = (request(json!({})), request(json!({ "conditions": [] })));
         cluster.validate(&CertificateApproval, &REQUESTS, "approval", &new, Some(&old))
     }
@@ -146,7 +148,7 @@ mod tests {
     #[test]
     fn approvers_need_a_permission_on_the_signer_or_its_domain() {
         let expected = r#"user not permitted to approve requests with signerName "example.com/x""#;
-        let rejection = Err(Rejection::Forbidden(expected.to_owned()));
+        let rejection = Err(AdmissionRejection::Forbidden(expected.to_owned()));
         assert_eq!(approve(&mut Cluster::new(36)), rejection);
         assert_eq!(approve(&mut Cluster::new(36).allowing(&["sign signers example.com/x"])), rejection);
         assert_eq!(approve(&mut Cluster::new(36).allowing(&["approve signers example.com/x"])), Ok(()));
@@ -161,7 +163,7 @@ mod tests {
         };
         assert_eq!(sign(json!({ "certificate": "x" }), json!({ "certificate": "x", "other": 1 })), Ok(()));
         let expected = r#"user not permitted to sign requests with signerName "example.com/x""#;
-        let rejection = Err(Rejection::Forbidden(expected.to_owned()));
+        let rejection = Err(AdmissionRejection::Forbidden(expected.to_owned()));
         assert_eq!(sign(json!({}), json!({ "certificate": "x" })), rejection);
         assert_eq!(sign(json!({}), json!({ "conditions": [1] })), rejection);
     }
@@ -190,6 +192,6 @@ mod tests {
         assert_eq!(request(MASTERS, "example.com/x"), Ok(()));
         let expected =
             "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
-        assert_eq!(request(MASTERS, CLIENT_SIGNER), Err(Rejection::Forbidden(expected.to_owned())));
+        assert_eq!(request(MASTERS, CLIENT_SIGNER), Err(AdmissionRejection::Forbidden(expected.to_owned())));
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use windtunnel_core::Resource;
 use windtunnel_core::quantity::Quantity;
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 
 const CLAIMS: Resource = Resource::namespaced("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims");
@@ -28,14 +28,14 @@ impl AdmissionPlugin for PersistentVolumeClaimResize {
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let is_update = request.operation == AdmissionOperation::Update && request.writes(&CLAIMS);
         let (true, Some(claim), Some(old)) = (is_update, object, request.old) else { return Ok(()) };
         if !size(claim).is_more(size(old)) {
             return Ok(());
         }
         if old["status"]["phase"] != "Bound" {
-            return Err(Rejection::Forbidden(UNBOUND.to_owned()));
+            return Err(AdmissionRejection::Forbidden(UNBOUND.to_owned()));
         }
         let name = class_of(claim);
         let class = (!name.is_empty() && name == class_of(old))
@@ -44,7 +44,7 @@ impl AdmissionPlugin for PersistentVolumeClaimResize {
         if class.is_some_and(|class| class["allowVolumeExpansion"] == true) {
             return Ok(());
         }
-        Err(Rejection::Forbidden(UNSUPPORTED.to_owned()))
+        Err(AdmissionRejection::Forbidden(UNSUPPORTED.to_owned()))
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
         let (new, old) = (claim(to, class, phase), claim("1Gi", class, phase));
         cluster.validate(&PersistentVolumeClaimResize, &CLAIMS, "", &new, Some(&old)).map_err(|why| match why
         {
-            Rejection::Forbidden(text) => text,
+            AdmissionRejection::Forbidden(text) => text,
             other => panic!("{other:?}"),
         })
     }

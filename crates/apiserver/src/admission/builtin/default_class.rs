@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use serde_json::{Value, json};
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::{Object, Resource};
 
@@ -40,7 +40,7 @@ impl AdmissionPlugin for DefaultStorageClass {
         request: &AdmissionRequest<'_>,
         object: &mut Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let is_new = request.operation == AdmissionOperation::Create && request.writes(&CLAIMS);
         if !is_new || has_class(object, "storageClassName", "volume.beta.kubernetes.io/storage-class") {
             return Ok(());
@@ -64,7 +64,7 @@ impl AdmissionPlugin for DefaultIngressClass {
         request: &AdmissionRequest<'_>,
         object: &mut Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let is_new = request.operation == AdmissionOperation::Create && request.writes(&INGRESSES);
         if !is_new || has_class(object, "ingressClassName", "kubernetes.io/ingress.class") {
             return Ok(());
@@ -102,8 +102,8 @@ fn set_class(object: &mut Value, field: &str, defaults: &[Object]) {
     }
 }
 
-fn too_many(why: &str) -> Rejection {
-    Rejection::Forbidden(format!("Internal error occurred: {why}"))
+fn too_many(why: &str) -> AdmissionRejection {
+    AdmissionRejection::Forbidden(format!("Internal error occurred: {why}"))
 }
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
         (kind.clone(), json!({ "metadata": metadata }))
     }
 
-    fn admitted(mut cluster: Cluster, claim: Value) -> Result<Value, Rejection> {
+    fn admitted(mut cluster: Cluster, claim: Value) -> Result<Value, AdmissionRejection> {
         let mut claim = claim;
         cluster.mutate(&mut DefaultStorageClass, &CLAIMS, "", &mut claim, None)?;
         Ok(claim["spec"]["storageClassName"].clone())

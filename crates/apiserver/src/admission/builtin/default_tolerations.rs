@@ -1,7 +1,9 @@
 //! Lets a pod stay on an unready or unreachable node for five minutes, unless it has its own tolerations.
 
 use serde_json::{Value, json};
-use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection};
+use windtunnel_core::requests::admission::{
+    AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
+};
 use windtunnel_core::resources::PODS;
 
 const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
@@ -21,7 +23,7 @@ impl AdmissionPlugin for DefaultTolerationSeconds {
         request: &AdmissionRequest<'_>,
         pod: &mut Value,
         _: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         if !request.writes(&PODS) {
             return Ok(());
         }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection};
+use windtunnel_core::requests::admission::{
+    AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
+};
 use windtunnel_core::resources::PODS;
 use windtunnel_core::text_of;
 
@@ -23,7 +25,7 @@ impl AdmissionPlugin for ExtendedResourceToleration {
         request: &AdmissionRequest<'_>,
         object: &mut Value,
         _cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         if request.writes(&PODS) {
             for resource in requested(object) {
                 tolerate(object, &resource);

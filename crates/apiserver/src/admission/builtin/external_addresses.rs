@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 use windtunnel_core::Resource;
-use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection};
+use windtunnel_core::requests::admission::{
+    AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
+};
 
 const SERVICES: Resource = Resource::namespaced("", "v1", "Service", "services");
 const DENIED: &str = "Use of external IPs is denied by admission control";
@@ -21,13 +23,13 @@ impl AdmissionPlugin for DenyServiceExternalIps {
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
         _cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let Some(object) = object.filter(|_| request.writes(&SERVICES)) else { return Ok(()) };
         let old: Vec<&Value> = request.old.into_iter().flat_map(addresses).collect();
         if addresses(object).all(|address| old.contains(&address)) {
             return Ok(());
         }
-        Err(Rejection::Forbidden(DENIED.to_owned()))
+        Err(AdmissionRejection::Forbidden(DENIED.to_owned()))
     }
 }
 
@@ -49,7 +51,7 @@ mod tests {
             let (new, old) = (service(new), old.map(service));
             Cluster::new(36).validate(&DenyServiceExternalIps, &SERVICES, "", &new, old.as_ref())
         };
-        let denied = Err(Rejection::Forbidden(DENIED.to_owned()));
+        let denied = Err(AdmissionRejection::Forbidden(DENIED.to_owned()));
         assert_eq!(check(&[], None), Ok(()));
         assert_eq!(check(&["a"], None), denied);
         assert_eq!(check(&["a"], Some(&["b", "a"])), Ok(()));

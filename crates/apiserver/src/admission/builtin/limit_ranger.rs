@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windtunnel_core::Resource;
 use windtunnel_core::quota::amounts::{self, Amounts};
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::resources::PODS;
 
@@ -30,7 +30,7 @@ impl AdmissionPlugin for LimitRanger {
         request: &AdmissionRequest<'_>,
         pod: &mut Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         if request.writes(&PODS) && request.operation == AdmissionOperation::Create {
             for range in cluster.objects(&LIMIT_RANGES, request.namespace) {
                 fill_in(pod, &range);
@@ -45,7 +45,7 @@ impl AdmissionPlugin for LimitRanger {
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let Some(object) = object else { return Ok(()) };
         let is_pod = request.writes(&PODS) && request.operation == AdmissionOperation::Create;
         let is_terminating = request.old.is_some_and(metadata::is_terminating);
@@ -60,7 +60,7 @@ impl AdmissionPlugin for LimitRanger {
                 [only] => only.clone(),
                 all => format!("[{}]", all.join(", ")),
             };
-            return Err(Rejection::Forbidden(why));
+            return Err(AdmissionRejection::Forbidden(why));
         }
         Ok(())
     }

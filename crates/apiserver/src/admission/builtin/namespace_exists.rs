@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::resources::NAMESPACES;
 
@@ -20,14 +20,14 @@ impl AdmissionPlugin for NamespaceExists {
         request: &AdmissionRequest<'_>,
         _object: Option<&Value>,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let name = request.namespace;
         let is_exempt =
             name.is_empty() || request.is_of(&NAMESPACES) || request.operation == AdmissionOperation::Connect;
         if is_exempt || cluster.object(&NAMESPACES, "", name).is_some() {
             return Ok(());
         }
-        Err(Rejection::NotFound(Box::new(NAMESPACES), name.to_owned()))
+        Err(AdmissionRejection::NotFound(Box::new(NAMESPACES), name.to_owned()))
     }
 }
 
@@ -50,6 +50,6 @@ mod tests {
         assert_eq!(check(PODS, "a"), Ok(()));
         assert_eq!(check(NODES, ""), Ok(()));
         assert_eq!(check(NAMESPACES, "b"), Ok(()));
-        assert_eq!(check(PODS, "b"), Err(Rejection::NotFound(Box::new(NAMESPACES), "b".to_owned())));
+        assert_eq!(check(PODS, "b"), Err(AdmissionRejection::NotFound(Box::new(NAMESPACES), "b".to_owned())));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::resources::NAMESPACES;
 
@@ -23,12 +23,12 @@ impl AdmissionPlugin for NamespaceLifecycle {
         request: &AdmissionRequest<'_>,
         _: &mut Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let operation = request.operation;
         if request.is_of(&NAMESPACES) {
             let is_lost = operation == AdmissionOperation::Delete && IMMORTAL.contains(&request.name);
             return if is_lost {
-                Err(Rejection::Forbidden("this namespace may not be deleted".to_owned()))
+                Err(AdmissionRejection::Forbidden("this namespace may not be deleted".to_owned()))
             } else {
                 Ok(())
             };
@@ -40,7 +40,7 @@ impl AdmissionPlugin for NamespaceLifecycle {
         }
         let namespace = request.namespace;
         let Some(found) = cluster.object(&NAMESPACES, "", namespace) else {
-            return Err(Rejection::NotFound(Box::new(NAMESPACES), namespace.to_owned()));
+            return Err(AdmissionRejection::NotFound(Box::new(NAMESPACES), namespace.to_owned()));
         };
         if operation == AdmissionOperation::Create && found["status"]["phase"] == "Terminating" {
             return Err(terminating(namespace));
@@ -49,12 +49,12 @@ impl AdmissionPlugin for NamespaceLifecycle {
     }
 }
 
-fn terminating(namespace: &str) -> Rejection {
+fn terminating(namespace: &str) -> AdmissionRejection {
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
     let cause = json!({
         "reason": "NamespaceTerminating",
         "message": format!("namespace {namespace} is being terminated"),
         "field": "metadata.namespace",
     });
-    Rejection::ForbiddenBecause(why, cause)
+    AdmissionRejection::ForbiddenBecause(why, cause)
 }

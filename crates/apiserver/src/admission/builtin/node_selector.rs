@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::resources::{NAMESPACES, PODS};
 
@@ -31,7 +31,7 @@ impl AdmissionPlugin for PodNodeSelector {
         request: &AdmissionRequest<'_>,
         pod: &mut Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         if !is_new_pod(request) {
             return Ok(());
         }
@@ -50,23 +50,23 @@ impl AdmissionPlugin for PodNodeSelector {
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let Some(pod) = object.filter(|_| is_new_pod(request)) else { return Ok(()) };
         let own = selector(pod);
         reject_conflict(&self.of_namespace(request.namespace, cluster)?, &own)?;
         let allowed = parse(self.0.get(request.namespace).map_or("", String::as_str))?;
         if !allowed.is_empty() && own.iter().any(|(key, value)| allowed.get(key) != Some(value)) {
             let why = "pod node label selector labels conflict with its namespace whitelist";
-            return Err(Rejection::Forbidden(why.to_owned()));
+            return Err(AdmissionRejection::Forbidden(why.to_owned()));
         }
         Ok(())
     }
 }
 
 impl PodNodeSelector {
-    fn of_namespace(&self, name: &str, cluster: &dyn AdmittingCluster) -> Result<Labels, Rejection> {
+    fn of_namespace(&self, name: &str, cluster: &dyn AdmittingCluster) -> Result<Labels, AdmissionRejection> {
         let Some(namespace) = cluster.object(&NAMESPACES, "", name) else {
-            return Err(Rejection::NotFound(NAMESPACES.into(), name.to_owned()));
+            return Err(AdmissionRejection::NotFound(NAMESPACES.into(), name.to_owned()));
         };
         let default = self.0.get(DEFAULT).map_or("", String::as_str);
         parse(namespace["metadata"]["annotations"][ANNOTATION].as_str().unwrap_or(default))
@@ -82,28 +82,30 @@ fn selector(pod: &Value) -> Labels {
     given.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
 }
 
-fn reject_conflict(of_namespace: &Labels, own: &Labels) -> Result<(), Rejection> {
+fn reject_conflict(of_namespace: &Labels, own: &Labels) -> Result<(), AdmissionRejection> {
     let conflicts =
         |(key, value): (&String, &String)| of_namespace.get(key).is_some_and(|other| other != value);
     if own.iter().any(conflicts) {
         let why = "pod node label selector conflicts with its namespace node label selector";
-        return Err(Rejection::Forbidden(why.to_owned()));
+        return Err(AdmissionRejection::Forbidden(why.to_owned()));
     }
     Ok(())
 }
 
 /// Parses labels such as `a=b,c=d` (`ConvertSelectorToLabelsMap`).
-fn parse(text: &str) -> Result<Labels, Rejection> {
+fn parse(text: &str) -> Result<Labels, AdmissionRejection> {
     let mut labels = Labels::new();
     for term in text.split(',').filter(|_| !text.is_empty()) {
         let parts: Vec<&str> = term.split('=').collect();
         let [key, value] = parts.as_slice() else {
-            return Err(Rejection::Unclassified(format!("invalid selector: [{}]", parts.join(" "))));
+            return Err(AdmissionRejection::Unclassified(format!("invalid selector: [{}]", parts.join(" "))));
         };
         let (key, value) = (key.trim(), value.trim());
         // The errors have no path: kube-apiserver shows that as `<nil>`, and the value's as the key alone.
         let invalid = |at: &str, what: &str, errors: Vec<String>| match errors.first() {
-            Some(why) => Err(Rejection::Unclassified(format!("{at}: Invalid value: {}: {why}", quote(what)))),
+            Some(why) => {
+                Err(AdmissionRejection::Unclassified(format!("{at}: Invalid value: {}: {why}", quote(what))))
+            }
             None => Ok(()),
         };
         invalid("<nil>", key, label_key(key))?;
@@ -135,7 +137,7 @@ mod tests {
         mut plugin: PodNodeSelector,
         mut cluster: Cluster,
         selector: Value,
-    ) -> Result<Value, Rejection> {
+    ) -> Result<Value, AdmissionRejection> {
         let mut pod = json!({ "metadata": { "namespace": "n" }, "spec": { "nodeSelector": selector } });
         cluster.mutate(&mut plugin, &PODS, "", &mut pod, None)?;
         cluster.validate(&plugin, &PODS, "", &pod, None)?;
@@ -157,20 +159,20 @@ mod tests {
     fn conflicts_and_selectors_outside_of_the_allowed_ones_are_rejected() {
         let conflict = "pod node label selector conflicts with its namespace node label selector";
         let outcome = admitted(plugin(&[]), cluster(Some("a=b")), json!({ "a": "c" }));
-        assert_eq!(outcome, Err(Rejection::Forbidden(conflict.to_owned())));
+        assert_eq!(outcome, Err(AdmissionRejection::Forbidden(conflict.to_owned())));
         let allowed = || plugin(&[("n", "a=b,c=d")]);
         assert_eq!(admitted(allowed(), cluster(None), json!({ "a": "b" })), Ok(json!({ "a": "b" })));
         let outside = "pod node label selector labels conflict with its namespace whitelist";
         let outcome = admitted(allowed(), cluster(None), json!({ "e": "f" }));
-        assert_eq!(outcome, Err(Rejection::Forbidden(outside.to_owned())));
+        assert_eq!(outcome, Err(AdmissionRejection::Forbidden(outside.to_owned())));
         let outcome = admitted(plugin(&[]), cluster(Some("a")), json!({}));
-        assert_eq!(outcome, Err(Rejection::Unclassified("invalid selector: [a]".to_owned())));
+        assert_eq!(outcome, Err(AdmissionRejection::Unclassified("invalid selector: [a]".to_owned())));
         for (annotation, expected) in
             [("-a=b", r#"<nil>: Invalid value: "-a": "#), ("a=b/c", r#"[a]: Invalid value: "b/c": "#)]
         {
             let outcome = admitted(plugin(&[]), cluster(Some(annotation)), json!({}));
             assert!(
-                matches!(&outcome, Err(Rejection::Unclassified(why)) if why.starts_with(expected)),
+                matches!(&outcome, Err(AdmissionRejection::Unclassified(why)) if why.starts_with(expected)),
                 "{outcome:?}"
             );
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::resources::NODES;
 
@@ -22,7 +22,7 @@ impl AdmissionPlugin for TaintNodesByCondition {
         request: &AdmissionRequest<'_>,
         node: &mut Value,
         _: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         if request.operation != AdmissionOperation::Create || !request.writes(&NODES) {
             return Ok(());
         }

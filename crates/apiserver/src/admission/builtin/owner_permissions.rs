@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Permission, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster, Permission,
 };
 use windtunnel_core::resources::PODS;
 use windtunnel_core::{Resource, text_of};
@@ -29,7 +29,7 @@ impl AdmissionPlugin for OwnerReferencesPermissionEnforcement {
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let is_pod_status = request.is_of(&PODS) && request.subresource == "status";
         let writes = [AdmissionOperation::Create, AdmissionOperation::Update].contains(&request.operation);
         let Some(object) = object.filter(|_| writes && !is_pod_status) else { return Ok(()) };
@@ -59,8 +59,8 @@ fn did_block(old: &[Value], owner: &Value) -> bool {
 }
 
 /// The rejection by authorizers that give no reason.
-fn denied(why: &str) -> Rejection {
-    Rejection::Forbidden(format!("{why}: , <nil>"))
+fn denied(why: &str) -> AdmissionRejection {
+    AdmissionRejection::Forbidden(format!("{why}: , <nil>"))
 }
 
 fn may_delete(request: &AdmissionRequest<'_>, cluster: &mut dyn AdmittingCluster) -> bool {
@@ -79,7 +79,7 @@ fn check_blocking<'a>(
     request: &AdmissionRequest<'_>,
     owners: impl Iterator<Item = &'a Value>,
     cluster: &mut dyn AdmittingCluster,
-) -> Result<(), Rejection> {
+) -> Result<(), AdmissionRejection> {
     let mut owners = owners.peekable();
     let permission =
         Permission { verb: "update", resource: &ALL, subresource: FINALIZERS, namespace: "", name: "*" };
@@ -102,12 +102,12 @@ fn check_blocking<'a>(
 }
 
 /// The kinds of an owner.
-fn kinds(owner: &Value, cluster: &dyn AdmittingCluster) -> Result<Vec<Resource>, Rejection> {
+fn kinds(owner: &Value, cluster: &dyn AdmittingCluster) -> Result<Vec<Resource>, AdmissionRejection> {
     let (version, kind) = (text_of(owner, "apiVersion"), text_of(owner, "kind"));
     let kinds = cluster.kinds(version, kind);
     if kinds.is_empty() {
         let missing = format!("no matches for kind {} in version {}", quote(kind), quote(version));
-        return Err(Rejection::Forbidden(format!(
+        return Err(AdmissionRejection::Forbidden(format!(
             "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion {version} Kind {kind}: \
              {missing}"
         )));
@@ -139,7 +139,7 @@ mod tests {
         let (new, old) = (object(new), old.map(object));
         let plugin = OwnerReferencesPermissionEnforcement;
         cluster.validate(&plugin, &CONFIG_MAPS, "", &new, old.as_ref()).map_err(|why| match why {
-            Rejection::Forbidden(text) => text,
+            AdmissionRejection::Forbidden(text) => text,
             other => panic!("{other:?}"),
         })
     }

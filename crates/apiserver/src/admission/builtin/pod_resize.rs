@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windtunnel_core::quantity::Quantity;
 use windtunnel_core::quota::amounts;
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::resources::{NODES, PODS};
 use windtunnel_core::{Object, text_of};
@@ -26,7 +26,7 @@ impl AdmissionPlugin for PodResizeValidator {
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let is_resize = request.operation == AdmissionOperation::Update
             && request.is_of(&PODS)
             && request.subresource == "resize"
@@ -37,23 +37,23 @@ impl AdmissionPlugin for PodResizeValidator {
             return Ok(());
         }
         let Some(node) = cluster.object(&NODES, "", name) else {
-            return Err(Rejection::Forbidden(format!("node {} not found", quote(name))));
+            return Err(AdmissionRejection::Forbidden(format!("node {} not found", quote(name))));
         };
         check_system(&node)?;
         check_capacity(&pod["spec"], &node)
     }
 }
 
-fn check_system(node: &Object) -> Result<(), Rejection> {
+fn check_system(node: &Object) -> Result<(), AdmissionRejection> {
     let Some(system) = node.label("kubernetes.io/os").filter(|system| *system != "linux") else {
         return Ok(());
     };
     let (node, system) = (quote(node.name()), quote(system));
     let why = format!("pod resize is only supported on linux nodes, node {node} is {system}");
-    Err(Rejection::ForbiddenBecause(why, json!({ "reason": "UnsupportedPlatform" })))
+    Err(AdmissionRejection::ForbiddenBecause(why, json!({ "reason": "UnsupportedPlatform" })))
 }
 
-fn check_capacity(spec: &Value, node: &Object) -> Result<(), Rejection> {
+fn check_capacity(spec: &Value, node: &Object) -> Result<(), AdmissionRejection> {
     let (requests, allocatable) =
         (amounts::pod_amounts(spec, "requests"), amounts::read(&node["status"]["allocatable"]));
     let exceeded = |name: &str, value: fn(Quantity) -> i64| {
@@ -71,7 +71,7 @@ fn check_capacity(spec: &Value, node: &Object) -> Result<(), Rejection> {
         return Ok(());
     }
     let why = format!("node didn't have enough allocatable resources: {}", exceeded.join("; "));
-    Err(Rejection::ForbiddenBecause(why, json!({ "reason": "NodeCapacity" })))
+    Err(AdmissionRejection::ForbiddenBecause(why, json!({ "reason": "NodeCapacity" })))
 }
 
 #[cfg(test)]
@@ -85,15 +85,15 @@ mod tests {
         json!({ "metadata": { "name": "p" }, "spec": { "nodeName": node, "containers": containers } })
     }
 
-    fn resize(to: &Value, system: &str) -> Result<(), Rejection> {
+    fn resize(to: &Value, system: &str) -> Result<(), AdmissionRejection> {
         let node = json!({ "metadata": { "name": "n", "labels": { "kubernetes.io/os": system } },
             "status": { "allocatable": { "cpu": "2", "memory": "1Gi" } } });
         let old = pod("1", "1Mi", text_of(&to["spec"], "nodeName"));
         Cluster::new(36).with([(NODES, node)]).validate(&PodResizeValidator, &PODS, "resize", to, Some(&old))
     }
 
-    fn because(why: &str, reason: &str) -> Result<(), Rejection> {
-        Err(Rejection::ForbiddenBecause(why.to_owned(), json!({ "reason": reason })))
+    fn because(why: &str, reason: &str) -> Result<(), AdmissionRejection> {
+        Err(AdmissionRejection::ForbiddenBecause(why.to_owned(), json!({ "reason": reason })))
     }
 
     #[test]
@@ -106,7 +106,7 @@ mod tests {
         let expected = r#"pod resize is only supported on linux nodes, node "n" is "windows""#;
         assert_eq!(resize(&pod("2", "1Gi", "n"), "windows"), because(expected, "UnsupportedPlatform"));
         assert_eq!(resize(&pod("1", "1Mi", "n"), "windows"), Ok(()), "nothing changes");
-        let missing = Rejection::Forbidden(r#"node "absent" not found"#.to_owned());
+        let missing = AdmissionRejection::Forbidden(r#"node "absent" not found"#.to_owned());
         assert_eq!(resize(&pod("2", "1Gi", "absent"), "linux"), Err(missing));
     }
 }

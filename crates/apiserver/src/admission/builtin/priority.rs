@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use windtunnel_core::Resource;
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::resources::PODS;
 
@@ -40,7 +40,7 @@ impl AdmissionPlugin for Priority {
         request: &AdmissionRequest<'_>,
         pod: &mut Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         if !request.writes(&PODS) {
             return Ok(());
         }
@@ -60,7 +60,7 @@ impl AdmissionPlugin for Priority {
         request: &AdmissionRequest<'_>,
         class: Option<&Value>,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let Some(class) = class.filter(|_| request.writes(&PRIORITY_CLASSES)) else { return Ok(()) };
         if class["globalDefault"] != true {
             return Ok(());
@@ -68,7 +68,7 @@ impl AdmissionPlugin for Priority {
         let classes = read(cluster);
         match default_class(&classes) {
             Some((name, _)) if request.operation == AdmissionOperation::Create || name != request.name => {
-                Err(Rejection::Forbidden(format!(
+                Err(AdmissionRejection::Forbidden(format!(
                     "PriorityClass {name} is already marked as default. Only one default can exist"
                 )))
             }
@@ -104,11 +104,14 @@ fn default_class(classes: &BTreeMap<String, Class>) -> Option<(&String, &Class)>
     classes.iter().filter(|(_, class)| class.is_default).min_by_key(|(_, class)| class.value)
 }
 
-fn prioritise(classes: &BTreeMap<String, Class>, spec: &mut Map<String, Value>) -> Result<(), Rejection> {
+fn prioritise(
+    classes: &BTreeMap<String, Class>,
+    spec: &mut Map<String, Value>,
+) -> Result<(), AdmissionRejection> {
     let name = spec.get("priorityClassName").and_then(Value::as_str).unwrap_or_default().to_owned();
     let class = if name.is_empty() { default_class(classes) } else { classes.get_key_value(&name) };
     if class.is_none() && !name.is_empty() {
-        return Err(Rejection::Forbidden(format!("no PriorityClass with name {name} was found")));
+        return Err(AdmissionRejection::Forbidden(format!("no PriorityClass with name {name} was found")));
     }
     let priority = json!(class.map_or(0, |(_, class)| class.value));
     let policy = class.map_or(DEFAULT_POLICY, |(_, class)| &class.preemption);
@@ -127,8 +130,8 @@ fn prioritise(classes: &BTreeMap<String, Class>, spec: &mut Map<String, Value>) 
     Ok(())
 }
 
-fn mismatch(what: &str, given: &str, computed: &str) -> Rejection {
-    Rejection::Forbidden(format!(
+fn mismatch(what: &str, given: &str, computed: &str) -> AdmissionRejection {
+    AdmissionRejection::Forbidden(format!(
         "the {what} ({given}) must not be provided in pod spec; priority admission controller computed {computed} from the \
          given PriorityClass name"
     ))

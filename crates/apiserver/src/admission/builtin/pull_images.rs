@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::resources::PODS;
 
@@ -27,7 +27,7 @@ impl AdmissionPlugin for AlwaysPullImages {
         request: &AdmissionRequest<'_>,
         object: &mut Value,
         _cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         if !is_covered(request, object) {
             return Ok(());
         }
@@ -49,7 +49,7 @@ impl AdmissionPlugin for AlwaysPullImages {
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
         _cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let Some(pod) = object.filter(|object| is_covered(request, object)) else { return Ok(()) };
         let errors: Vec<String> = policies(pod)
             .filter(|(_, policy)| *policy != ALWAYS)
@@ -62,8 +62,8 @@ impl AdmissionPlugin for AlwaysPullImages {
             .collect();
         match &*errors {
             [] => Ok(()),
-            [error] => Err(Rejection::Unclassified(error.clone())),
-            errors => Err(Rejection::Unclassified(format!("[{}]", errors.join(", ")))),
+            [error] => Err(AdmissionRejection::Unclassified(error.clone())),
+            errors => Err(AdmissionRejection::Unclassified(format!("[{}]", errors.join(", ")))),
         }
     }
 }
@@ -144,9 +144,9 @@ mod tests {
             one("spec.containers[0].imagePullPolicy", "Never"),
             one("spec.volumes[0].image.pullPolicy", ""),
         ];
-        assert_eq!(check(&pod), Rejection::Unclassified(format!("[{}]", all.join(", "))));
+        assert_eq!(check(&pod), AdmissionRejection::Unclassified(format!("[{}]", all.join(", "))));
         pod["spec"]["initContainers"] = json!([]);
         pod["spec"]["volumes"] = json!([]);
-        assert_eq!(check(&pod), Rejection::Unclassified(all[1].clone()));
+        assert_eq!(check(&pod), AdmissionRejection::Unclassified(all[1].clone()));
     }
 }

@@ -15,7 +15,7 @@ use crate::admission::{Admission, Admitter, Attributes, Operation};
 use crate::call::Call;
 use crate::kinds::Kind;
 use crate::kinds::catalog::Catalog;
-use crate::status::{Outcome, Refused};
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::store::{Store, Stored, TableId};
 
 const QUOTAS: Resource = Resource::namespaced("", "v1", "ResourceQuota", "resourcequotas");
@@ -64,10 +64,11 @@ impl Admitter<'_> {
             return Ok(());
         }
         let name = quota["metadata"]["name"].as_str().unwrap_or_default();
-        let refused = |why: String| Err(Refused::forbidden(&call.kind.resource, attributes.name, &why));
+        let rejection =
+            |why: String| Err(BoxedRejection::forbidden(&call.kind.resource, attributes.name, &why));
         let missing = if is_pod { missing(&object["spec"], &hard) } else { String::new() };
         if !missing.is_empty() {
-            return refused(format!("failed quota: {name}: must specify {missing}"));
+            return rejection(format!("failed quota: {name}: must specify {missing}"));
         }
         let is_counted = quota["status"]["hard"] == quota["spec"]["hard"];
         let used = if self.admission.has_quota_controller {
@@ -77,7 +78,7 @@ impl Admitter<'_> {
             let unknown: Vec<&str> = unknown.map(String::as_str).collect();
             if !unknown.is_empty() {
                 let names = unknown.join(",");
-                return refused(format!("status unknown for quota: {name}, resources: {names}"));
+                return rejection(format!("status unknown for quota: {name}, resources: {names}"));
             }
             used
         } else if is_counted {
@@ -103,7 +104,7 @@ impl Admitter<'_> {
             exceeded.iter().map(amount).collect::<Vec<_>>().join(",")
         };
         let (requested, used, limited) = (shown(increase), shown(&used), shown(&hard));
-        refused(format!("exceeded quota: {name}, requested: {requested}, used: {used}, limited: {limited}"))
+        rejection(format!("exceeded quota: {name}, requested: {requested}, used: {used}, limited: {limited}"))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::resources::PODS;
 use windtunnel_core::{Resource, text_of};
@@ -29,20 +29,20 @@ impl AdmissionPlugin for RuntimeClass {
         request: &AdmissionRequest<'_>,
         pod: &mut Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         if !request.writes(&PODS) || request.operation != AdmissionOperation::Create {
             return Ok(());
         }
         let class = class_of(cluster, pod)?;
         let overhead = &class["overhead"]["podFixed"];
         if !class["overhead"].is_null() && has_overhead(pod) && pod["spec"]["overhead"] != *overhead {
-            return Err(Rejection::Forbidden(DIFFERENT.to_owned()));
+            return Err(AdmissionRejection::Forbidden(DIFFERENT.to_owned()));
         }
         if !overhead.is_null() {
             pod["spec"]["overhead"] = overhead.clone();
         }
         let scheduling = &class["scheduling"];
-        select_nodes(pod, &scheduling["nodeSelector"]).map_err(Rejection::Forbidden)?;
+        select_nodes(pod, &scheduling["nodeSelector"]).map_err(AdmissionRejection::Forbidden)?;
         tolerate(pod, &scheduling["tolerations"]);
         Ok(())
     }
@@ -53,17 +53,17 @@ impl AdmissionPlugin for RuntimeClass {
         request: &AdmissionRequest<'_>,
         pod: Option<&Value>,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let Some(pod) = pod.filter(|_| request.writes(&PODS)) else { return Ok(()) };
         if request.operation != AdmissionOperation::Create || pod["spec"]["overhead"].is_null() {
             return Ok(());
         }
         let class = class_of(cluster, pod)?;
         if class["overhead"].is_null() {
-            return Err(Rejection::Forbidden(WITHOUT_CLASS.to_owned()));
+            return Err(AdmissionRejection::Forbidden(WITHOUT_CLASS.to_owned()));
         }
         if pod["spec"]["overhead"] != class["overhead"]["podFixed"] {
-            return Err(Rejection::Forbidden(DIFFERENT.to_owned()));
+            return Err(AdmissionRejection::Forbidden(DIFFERENT.to_owned()));
         }
         Ok(())
     }
@@ -74,9 +74,10 @@ fn has_overhead(pod: &Value) -> bool {
 }
 
 /// The runtime class of a pod; null if it names none.
-fn class_of(cluster: &dyn AdmittingCluster, pod: &Value) -> Result<Value, Rejection> {
+fn class_of(cluster: &dyn AdmittingCluster, pod: &Value) -> Result<Value, AdmissionRejection> {
     let Some(name) = pod["spec"]["runtimeClassName"].as_str() else { return Ok(Value::Null) };
-    let why = || Rejection::Forbidden(format!("pod rejected: RuntimeClass {} not found", quote(name)));
+    let why =
+        || AdmissionRejection::Forbidden(format!("pod rejected: RuntimeClass {} not found", quote(name)));
     Ok(cluster.object(&RUNTIME_CLASSES, "", name).ok_or_else(why)?.to_value())
 }
 

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::resources::PODS;
 
@@ -34,7 +34,7 @@ impl AdmissionPlugin for ServiceAccount {
         request: &AdmissionRequest<'_>,
         pod: &mut Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let is_new = request.writes(&PODS) && request.operation == AdmissionOperation::Create;
         if !is_new || pod["metadata"]["annotations"].get(MIRROR).is_some() {
             return Ok(());
@@ -44,7 +44,7 @@ impl AdmissionPlugin for ServiceAccount {
         let namespace = request.namespace;
         let Some(account) = cluster.object(&SERVICE_ACCOUNTS, namespace, &name) else {
             let quoted = quote(&name);
-            return Err(Rejection::Forbidden(format!(
+            return Err(AdmissionRejection::Forbidden(format!(
                 "error looking up service account {namespace}/{name}: serviceaccount {quoted} not found"
             )));
         };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 
 use crate::metadata;
@@ -35,7 +35,7 @@ impl AdmissionPlugin for StorageObjectInUseProtection {
         request: &AdmissionRequest<'_>,
         object: &mut Value,
         _: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         if request.operation != AdmissionOperation::Create {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use windtunnel_core::clock::Time;
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Permission, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster, Permission,
 };
 use windtunnel_core::{Identity, Object, Resource};
 
@@ -54,7 +54,7 @@ impl Cluster {
         subresource: &str,
         object: &mut Value,
         old: Option<&Value>,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let (user, namespace, name) = (self.user.clone(), namespace(object), name(object));
         let request = request(resource, subresource, &namespace, &name, &user, old);
         plugin.mutate(&request, object, self)
@@ -66,7 +66,7 @@ impl Cluster {
         plugin: &mut dyn AdmissionPlugin,
         resource: &Resource,
         old: &Value,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let (user, namespace, name) = (self.user.clone(), namespace(old), name(old));
         let request = request(resource, "", &namespace, &name, &user, Some(old));
         let request = AdmissionRequest { operation: AdmissionOperation::Delete, ..request };
@@ -81,7 +81,7 @@ impl Cluster {
         subresource: &str,
         object: &Value,
         old: Option<&Value>,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let (user, namespace, name) = (self.user.clone(), namespace(object), name(object));
         let request = request(resource, subresource, &namespace, &name, &user, old);
         plugin.validate(&request, Some(object), self)

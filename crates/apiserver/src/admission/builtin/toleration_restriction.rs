@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::resources::{NAMESPACES, PODS};
 use windtunnel_core::text_of;
@@ -42,7 +42,7 @@ impl AdmissionPlugin for PodTolerationRestriction {
         request: &AdmissionRequest<'_>,
         pod: &mut Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         if !is_written(request) || !pod["spec"].is_object() {
             return Ok(());
         }
@@ -67,7 +67,7 @@ impl AdmissionPlugin for PodTolerationRestriction {
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let Some(pod) = object.filter(|_| is_written(request)) else { return Ok(()) };
         let tolerations = pod["spec"]["tolerations"].as_array().map(Vec::as_slice).unwrap_or_default();
         if tolerations.is_empty() {
@@ -81,7 +81,7 @@ impl AdmissionPlugin for PodTolerationRestriction {
         if allowed.is_empty() || tolerations.iter().all(is_allowed) {
             return Ok(());
         }
-        Err(Rejection::Unclassified(format!(
+        Err(AdmissionRejection::Unclassified(format!(
             "pod tolerations (possibly merged with namespace default tolerations) conflict with its {scope} whitelist"
         )))
     }
@@ -97,16 +97,18 @@ fn of_namespace(
     name: &str,
     annotation: &str,
     cluster: &dyn AdmittingCluster,
-) -> Result<Option<Vec<Value>>, Rejection> {
+) -> Result<Option<Vec<Value>>, AdmissionRejection> {
     let Some(namespace) = cluster.object(&NAMESPACES, "", name) else {
-        return Err(Rejection::NotFound(NAMESPACES.into(), name.to_owned()));
+        return Err(AdmissionRejection::NotFound(NAMESPACES.into(), name.to_owned()));
     };
     match namespace["metadata"]["annotations"][annotation].as_str() {
         None => Ok(None),
         Some("") => Ok(Some(Vec::new())),
         Some(text) => {
             let error = |error: serde_json::Error| {
-                Rejection::Unclassified(syntax_error(text.as_bytes()).unwrap_or_else(|| error.to_string()))
+                AdmissionRejection::Unclassified(
+                    syntax_error(text.as_bytes()).unwrap_or_else(|| error.to_string()),
+                )
             };
             serde_json::from_str(text).map(Some).map_err(error)
         }
@@ -164,7 +166,11 @@ mod tests {
             .with([(NAMESPACES, json!({ "metadata": { "name": "n", "annotations": annotations } }))])
     }
 
-    fn admitted(annotations: &Value, settings: Settings, given: &[Value]) -> Result<Value, Rejection> {
+    fn admitted(
+        annotations: &Value,
+        settings: Settings,
+        given: &[Value],
+    ) -> Result<Value, AdmissionRejection> {
         let mut plugin = PodTolerationRestriction(settings);
         let mut cluster = cluster(annotations);
         let mut pod = json!({ "metadata": { "namespace": "n" }, "spec": { "tolerations": given } });
@@ -191,7 +197,7 @@ mod tests {
         let given = [toleration("a", "Equal", "x")];
         assert_eq!(admitted(&annotations, Settings::default(), &given), Ok(json!(given)));
         let why = |scope: &str| {
-            Err(Rejection::Unclassified(format!(
+            Err(AdmissionRejection::Unclassified(format!(
                 "pod tolerations (possibly merged with namespace default tolerations) conflict with its {scope} whitelist"
             )))
         };

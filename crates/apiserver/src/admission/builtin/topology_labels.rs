@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::resources::{NODES, PODS};
 
@@ -24,7 +24,7 @@ impl AdmissionPlugin for PodTopologyLabels {
         request: &AdmissionRequest<'_>,
         object: &mut Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let is_new = request.operation == AdmissionOperation::Create && request.is_of(&PODS);
         if !is_new || cluster.kubernetes_minor() < since::TOPOLOGY_LABELS {
             return Ok(());

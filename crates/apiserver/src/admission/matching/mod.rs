@@ -9,8 +9,8 @@ use windtunnel_core::resources;
 
 use crate::admission::{Admitter, Attributes, Operation};
 use crate::kinds::Kind;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::selector::LabelSelector;
-use crate::status::{Outcome, Refused};
 
 /// The rules and selectors of a webhook or policy.
 #[derive(Debug, Clone)]
@@ -105,7 +105,7 @@ impl Matching {
         }
         let name = if is_namespace { attributes.name } else { attributes.namespace };
         let Some(found) = admitter.store.get(admitter.namespaces, "", name) else {
-            return Err(Refused::not_found(&resources::NAMESPACES, name));
+            return Err(BoxedRejection::not_found(&resources::NAMESPACES, name));
         };
         Ok(self.namespaces.matches(&found.served()["metadata"]["labels"]))
     }

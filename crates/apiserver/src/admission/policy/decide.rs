@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::cel::json;
 use crate::cel::value::{EvalError, Value};
 use crate::kinds::Kind;
-use crate::status::{Outcome, Refused};
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::store::Stored;
 
 /// The cost limits of one evaluation and of a whole policy.
@@ -23,7 +23,7 @@ pub(super) const POLICY_LIMIT: u64 = 10_000_000;
 const MAX_MESSAGE_BYTES: usize = 5 << 10;
 
 /// The reason why a policy rejects a write.
-struct Denial {
+struct PolicyRejection {
     message: String,
     /// A `metav1.StatusReason`.
     reason: String,
@@ -46,7 +46,7 @@ impl Admitter<'_> {
                 if !policy.ignores_failure {
                     let message =
                         format!("ValidatingAdmissionPolicy '{}' denied request: {why}", policy.name);
-                    first = first.and(Err(refusal(call, attributes, &message, "")));
+                    first = first.and(Err(rejection(call, attributes, &message, "")));
                 }
                 continue;
             }
@@ -60,8 +60,8 @@ impl Admitter<'_> {
                 let write = Write { kind: &kind, attributes: versioned.attributes(attributes) };
                 for denial in self.evaluate_policy(policy, binding, call, write, versioned.object.as_deref())
                 {
-                    let refused = enforce(policy, binding, call, attributes, &denial);
-                    first = first.and(refused);
+                    let rejection = enforce(policy, binding, call, attributes, &denial);
+                    first = first.and(rejection);
                 }
             }
         }
@@ -102,7 +102,7 @@ impl Admitter<'_> {
         call: &Call<'_>,
         write: Write<'_>,
         object: Option<&Json>,
-    ) -> Vec<Denial> {
+    ) -> Vec<PolicyRejection> {
         let attributes = write.attributes;
         let all = match params::collect(self, policy, binding, attributes.namespace) {
             Ok(all) => all,
@@ -183,7 +183,7 @@ pub(super) fn all_met<'a>(
 }
 
 /// Evaluates a policy, given the values of the variables.
-fn evaluate_validations<'a>(policy: &'a Policy, mut variables: Variables<'a>) -> Vec<Denial> {
+fn evaluate_validations<'a>(policy: &'a Policy, mut variables: Variables<'a>) -> Vec<PolicyRejection> {
     let mut budget = POLICY_LIMIT;
     match all_met(&policy.expressions.conditions, &variables, &mut budget) {
         Ok(true) => {}
@@ -195,7 +195,7 @@ fn evaluate_validations<'a>(policy: &'a Policy, mut variables: Variables<'a>) ->
     for validation in &policy.validations {
         match evaluate(&validation.expression, &variables, &mut budget) {
             Ok(Value::Bool(true)) => {}
-            Ok(_) => denials.push(Denial {
+            Ok(_) => denials.push(PolicyRejection {
                 message: message(validation, &variables, &mut budget),
                 reason: validation.reason.clone(),
             }),
@@ -227,11 +227,11 @@ pub(super) fn add_variables<'a>(policy: &'a Policy, variables: &mut Variables<'a
 }
 
 /// The denial for an error of a policy; none with `failurePolicy: Ignore`.
-fn failure(policy: &Policy, message: String) -> Vec<Denial> {
+fn failure(policy: &Policy, message: String) -> Vec<PolicyRejection> {
     if policy.ignores_failure {
         return Vec::new();
     }
-    vec![Denial { message, reason: String::new() }]
+    vec![PolicyRejection { message, reason: String::new() }]
 }
 
 fn evaluate<'a>(
@@ -278,7 +278,7 @@ fn enforce(
     binding: &Binding,
     call: &mut Call<'_>,
     attributes: Attributes<'_>,
-    denial: &Denial,
+    denial: &PolicyRejection,
 ) -> Outcome<()> {
     let (policy, bound, why) = (&policy.name, &binding.name, &denial.message);
     if binding.actions.iter().any(|action| action == "Warn") {
@@ -291,20 +291,20 @@ fn enforce(
     }
     let message =
         format!("ValidatingAdmissionPolicy '{policy}' with binding '{bound}' denied request: {why}");
-    Err(refusal(call, attributes, &message, &denial.reason))
+    Err(rejection(call, attributes, &message, &denial.reason))
 }
 
 /// The error of a denied write.
-fn refusal(call: &Call<'_>, attributes: Attributes<'_>, message: &str, reason: &str) -> Refused {
-    let mut refused = Refused::forbidden(&call.kind.resource, attributes.shown_name(None), message);
-    (refused.code, refused.reason) = match reason {
+fn rejection(call: &Call<'_>, attributes: Attributes<'_>, message: &str, reason: &str) -> BoxedRejection {
+    let mut rejection = BoxedRejection::forbidden(&call.kind.resource, attributes.shown_name(None), message);
+    (rejection.code, rejection.reason) = match reason {
         "Forbidden" => (403, "Forbidden"),
         "Unauthorized" => (401, "Unauthorized"),
         "RequestEntityTooLarge" => (413, "RequestEntityTooLarge"),
         _ => (422, "Invalid"),
     };
-    if let Some(details) = &mut refused.details {
+    if let Some(details) = &mut rejection.details {
         details["causes"] = json!([{ "message": message }]);
     }
-    refused
+    rejection
 }

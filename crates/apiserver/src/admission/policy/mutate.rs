@@ -12,8 +12,8 @@ use crate::apply::configured;
 use crate::call::Call;
 use crate::cel::json;
 use crate::kinds::Kind;
-use crate::patch::{Fault, apply_own};
-use crate::status::{Outcome, Refused};
+use crate::patch::{PatchError, apply_own};
+use crate::rejection::{BoxedRejection, Outcome};
 
 /// One mutation of a policy.
 #[derive(Debug, Clone)]
@@ -81,7 +81,7 @@ impl Admitter<'_> {
             }
         }
         reinvocation.end(|all| &mut all.policies, Some(object));
-        if errors.is_empty() { Ok(()) } else { Err(refused(call, attributes, object, &errors)) }
+        if errors.is_empty() { Ok(()) } else { Err(rejection(call, attributes, object, &errors)) }
     }
 
     /// Applies the mutations of a policy to the object in the version that the policy matches.
@@ -155,7 +155,7 @@ fn apply_result(mutation: &Mutation, kind: &Kind, object: &Json, mut result: Jso
         // With a failed `test` operation, the expression leaves the object unchanged on purpose.
         return match apply_own(&result, object) {
             Ok(changed) => Ok(changed),
-            Err(Fault::TestFailed(_)) => Ok(object.clone()),
+            Err(PatchError::TestFailed(_)) => Ok(object.clone()),
             Err(fault) => Err(format!("JSON Patch: {}", fault.text())),
         };
     }
@@ -165,12 +165,18 @@ fn apply_result(mutation: &Mutation, kind: &Kind, object: &Json, mut result: Jso
 }
 
 /// The 403 error with the message of the first policy that failed.
-fn refused(call: &Call<'_>, attributes: Attributes<'_>, object: &Json, errors: &[String]) -> Refused {
-    let mut refused = Refused::forbidden(&call.kind.resource, attributes.shown_name(Some(object)), "");
-    refused.message = errors.first().cloned().unwrap_or_default();
-    refused.reason = "Invalid";
-    if let Some(details) = &mut refused.details {
+fn rejection(
+    call: &Call<'_>,
+    attributes: Attributes<'_>,
+    object: &Json,
+    errors: &[String],
+) -> BoxedRejection {
+    let mut rejection =
+        BoxedRejection::forbidden(&call.kind.resource, attributes.shown_name(Some(object)), "");
+    rejection.message = errors.first().cloned().unwrap_or_default();
+    rejection.reason = "Invalid";
+    if let Some(details) = &mut rejection.details {
         details["causes"] = errors.iter().map(|message| json!({ "message": message })).collect();
     }
-    refused
+    rejection
 }

@@ -17,7 +17,7 @@ use crate::outbound::client_config;
 use crate::outbound::endpoint::with_service_endpoint;
 use crate::outbound::hooks::{self, HookCall};
 use crate::patch::apply_own;
-use crate::status::{Outcome, Refused};
+use crate::rejection::{BoxedRejection, Outcome};
 
 impl Admitter<'_> {
     /// Calls the mutating webhooks, in their order; in a second run only those that are due.
@@ -63,7 +63,7 @@ impl Admitter<'_> {
         }
         let Some(object) = object else {
             let why = "attempted to modify the object, which is not supported for this operation";
-            return Err(Refused::internal_error(&format!(
+            return Err(BoxedRejection::internal_error(&format!(
                 "admission webhook {} {why}",
                 quote(&webhook.name)
             )));
@@ -71,9 +71,10 @@ impl Admitter<'_> {
         let Some(versioned) = self.versioned(call, kind, attributes, Some(object))?.object else {
             return Ok(false);
         };
-        let changed = apply_own(&patch, &versioned).map_err(|fault| Refused::internal_error(fault.text()))?;
+        let changed =
+            apply_own(&patch, &versioned).map_err(|fault| BoxedRejection::internal_error(fault.text()))?;
         let changed = self.written(call, kind, attributes, changed)?;
-        let changed = changed.map_err(|why| Refused::internal_error(&why))?;
+        let changed = changed.map_err(|why| BoxedRejection::internal_error(&why))?;
         let differs = changed != *object;
         *object = changed;
         Ok(differs)
@@ -116,7 +117,7 @@ impl Admitter<'_> {
         match self.meets(&webhook.conditions, call, write, versioned.object.as_deref()) {
             Ok(met) => Ok(Some(Arc::clone(&kind)).filter(|_| met)),
             Err(_) if webhook.ignores_failure => Ok(None),
-            Err(why) => Err(Refused::forbidden(&call.kind.resource, attributes.name, &why)),
+            Err(why) => Err(BoxedRejection::forbidden(&call.kind.resource, attributes.name, &why)),
         }
     }
 
@@ -132,7 +133,7 @@ impl Admitter<'_> {
     ) -> Outcome<Option<Value>> {
         if call.dry_run && !webhook.dry_run {
             let why = format!("admission webhook {} does not support dry run", quote(&webhook.name));
-            return Err(Refused::bad_request(why));
+            return Err(BoxedRejection::bad_request(why));
         }
         let Versioned { object, old } = self.versioned(call, kind, attributes, object)?;
         let mut review =
@@ -157,7 +158,7 @@ impl Admitter<'_> {
         match result {
             Ok(verdict) => verdict,
             Err(_) if webhook.ignores_failure => Ok(None),
-            Err(why) => Err(Refused::internal_error(&format!(
+            Err(why) => Err(BoxedRejection::internal_error(&format!(
                 "failed calling webhook {}: {why}",
                 quote(&webhook.name)
             ))),

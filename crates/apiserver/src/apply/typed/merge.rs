@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-use super::validate::Problem;
+use super::validate::ValidationError;
 use super::{element_of, is_blank, shape_under};
 use crate::apply::shape::{Form, ListMerge, Shape};
 use crate::field_set::element;
@@ -13,10 +13,10 @@ use crate::field_set::element;
 ///
 /// # Errors
 /// Lists with invalid or duplicate elements.
-pub(crate) fn merge(live: &Value, config: &Value, shape: Shape<'_>) -> Result<Value, Vec<Problem>> {
-    let mut problems = Vec::new();
-    let merged = walk(Some(live), Some(config), shape, "", &mut problems);
-    if problems.is_empty() { Ok(merged.unwrap_or_default()) } else { Err(problems) }
+pub(crate) fn merge(live: &Value, config: &Value, shape: Shape<'_>) -> Result<Value, Vec<ValidationError>> {
+    let mut errors = Vec::new();
+    let merged = walk(Some(live), Some(config), shape, "", &mut errors);
+    if errors.is_empty() { Ok(merged.unwrap_or_default()) } else { Err(errors) }
 }
 
 fn walk(
@@ -24,7 +24,7 @@ fn walk(
     config: Option<&Value>,
     shape: Shape<'_>,
     path: &str,
-    problems: &mut Vec<Problem>,
+    errors: &mut Vec<ValidationError>,
 ) -> Option<Value> {
     let whole = || config.or(live).cloned();
     let form = shape.form(config.filter(|value| !value.is_null()).or(live));
@@ -33,8 +33,8 @@ fn walk(
         _ if is_blank(live) && is_blank(config) => whole(),
         // Fields that are not applied stay unchanged.
         _ if config.is_none() => whole(),
-        Form::List(merge, shape) => elements(live, config, merge, shape, path, problems),
-        Form::Map { .. } => members(live, config, shape, path, problems),
+        Form::List(merge, shape) => elements(live, config, merge, shape, path, errors),
+        Form::Map { .. } => members(live, config, shape, path, errors),
     }
 }
 
@@ -43,7 +43,7 @@ fn members(
     config: Option<&Value>,
     shape: Shape<'_>,
     path: &str,
-    problems: &mut Vec<Problem>,
+    errors: &mut Vec<ValidationError>,
 ) -> Option<Value> {
     let empty = Map::new();
     let live = live.and_then(Value::as_object).unwrap_or(&empty);
@@ -52,7 +52,7 @@ fn members(
     let added = config.keys().filter(|name| !live.contains_key(*name));
     for name in live.keys().chain(added) {
         let path = format!("{path}.{name}");
-        let inner = walk(live.get(name), config.get(name), shape_under(shape, name), &path, problems);
+        let inner = walk(live.get(name), config.get(name), shape_under(shape, name), &path, errors);
         merged.extend(inner.map(|value| (name.clone(), value)));
     }
     (!merged.is_empty()).then_some(Value::Object(merged))
@@ -71,21 +71,21 @@ impl<'a> Indexed<'a> {
         merge: ListMerge<'_>,
         repeats: bool,
         path: &str,
-        problems: &mut Vec<Problem>,
+        errors: &mut Vec<ValidationError>,
     ) -> Self {
         let mut indexed = Self { order: VecDeque::new(), by_element: BTreeMap::new() };
         for (index, item) in list.and_then(Value::as_array).into_iter().flatten().enumerate() {
             let element = match element_of(item, merge) {
                 Ok(element) => element,
                 Err(why) => {
-                    problems.push(Problem::new(path, format!("element {index}: {why}")));
+                    errors.push(ValidationError::new(path, format!("element {index}: {why}")));
                     continue;
                 }
             };
             if indexed.by_element.contains_key(&element) {
                 if !repeats {
                     let text = element::text(&element);
-                    problems.push(Problem::new(path, format!("duplicate entries for key {text}")));
+                    errors.push(ValidationError::new(path, format!("duplicate entries for key {text}")));
                     continue;
                 }
                 indexed.by_element.insert(element.clone(), None);
@@ -104,12 +104,12 @@ fn elements(
     merge: ListMerge<'_>,
     shape: Shape<'_>,
     path: &str,
-    problems: &mut Vec<Problem>,
+    errors: &mut Vec<ValidationError>,
 ) -> Option<Value> {
-    let before = problems.len();
-    let mut config = Indexed::read(config, merge, false, path, problems);
-    let mut live = Indexed::read(live, merge, true, path, problems);
-    if problems.len() > before {
+    let before = errors.len();
+    let mut config = Indexed::read(config, merge, false, path, errors);
+    let mut live = Indexed::read(live, merge, true, path, errors);
+    if errors.len() > before {
         return None;
     }
     let mut merged = Vec::with_capacity(live.order.len().max(config.order.len()));
@@ -123,7 +123,7 @@ fn elements(
     let mut done: BTreeSet<String> = BTreeSet::new();
     let mut put = |old: Option<&Value>, new: Option<&Value>, element: &str| {
         let path = format!("{path}{}", element::text(element));
-        merged.extend(walk(old, new, shape, &path, problems));
+        merged.extend(walk(old, new, shape, &path, errors));
     };
     while !live.order.is_empty() || !config.order.is_empty() {
         if let (Some((left, _)), Some((right, new))) = (live.order.front(), config.order.front()) {

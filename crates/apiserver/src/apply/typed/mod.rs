@@ -14,7 +14,7 @@ pub(crate) use fields::fields;
 pub(crate) use merge::merge;
 pub(crate) use reconcile::{is_reconciled, reconcile};
 pub(crate) use remove::{remove, with_named_fields};
-pub(crate) use validate::{Problem, validate};
+pub(crate) use validate::{ValidationError, validate};
 
 use serde_json::Value;
 

@@ -180,8 +180,8 @@ fn validation_errors_have_the_messages_of_the_library() {
              expected numeric (int or float), got string",
         ),
     ] {
-        let problems = with_shape(|shape| validate(&value, shape, false)).unwrap_err();
-        assert_eq!(Problem::text(&problems), why, "{value}");
+        let errors = with_shape(|shape| validate(&value, shape, false)).unwrap_err();
+        assert_eq!(ValidationError::text(&errors), why, "{value}");
     }
     assert!(with_shape(|shape| validate(&json!({ "set": ["a", "a"] }), shape, true)).is_ok());
 }
@@ -189,8 +189,8 @@ fn validation_errors_have_the_messages_of_the_library() {
 #[test]
 fn elements_may_omit_keys_but_not_all_of_them() {
     let keyed = |element: Value| {
-        let problems = with_shape(|shape| validate(&json!({ "keyed": [element] }), shape, false));
-        problems.map_err(|problems| Problem::text(&problems))
+        let errors = with_shape(|shape| validate(&json!({ "keyed": [element] }), shape, false));
+        errors.map_err(|errors| ValidationError::text(&errors))
     };
     assert_eq!(keyed(json!({ "v": "x" })), Ok(()), "the key p has a default");
     let deployment = types().find("apps", "v1", "Deployment").unwrap();

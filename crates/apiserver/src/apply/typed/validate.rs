@@ -11,18 +11,18 @@ use crate::gotext;
 
 /// A validation error with its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem(String);
+pub(crate) struct ValidationError(String);
 
-impl Problem {
+impl ValidationError {
     pub(super) fn new(path: &str, why: impl std::fmt::Display) -> Self {
         Self(if path.is_empty() { why.to_string() } else { format!("{path}: {why}") })
     }
 
     /// Joins all problems to one text (`ValidationErrors`).
-    pub(crate) fn text(problems: &[Self]) -> String {
-        match problems {
+    pub(crate) fn text(errors: &[Self]) -> String {
+        match errors {
             [only] => only.0.clone(),
-            several => several.iter().fold("errors:".to_owned(), |text, problem| text + "\n  " + &problem.0),
+            several => several.iter().fold("errors:".to_owned(), |text, error| text + "\n  " + &error.0),
         }
     }
 }
@@ -31,13 +31,13 @@ impl Problem {
 ///
 /// # Errors
 /// All problems of the value.
-pub(crate) fn validate(value: &Value, shape: Shape<'_>, repeats: bool) -> Result<(), Vec<Problem>> {
-    let mut problems = Vec::new();
-    walk(value, shape, repeats, "", &mut problems);
-    if problems.is_empty() { Ok(()) } else { Err(problems) }
+pub(crate) fn validate(value: &Value, shape: Shape<'_>, repeats: bool) -> Result<(), Vec<ValidationError>> {
+    let mut errors = Vec::new();
+    walk(value, shape, repeats, "", &mut errors);
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-fn walk(value: &Value, shape: Shape<'_>, repeats: bool, path: &str, problems: &mut Vec<Problem>) {
+fn walk(value: &Value, shape: Shape<'_>, repeats: bool, path: &str, errors: &mut Vec<ValidationError>) {
     if value.is_null() {
         return;
     }
@@ -45,27 +45,27 @@ fn walk(value: &Value, shape: Shape<'_>, repeats: bool, path: &str, problems: &m
     let got = |what: &str| format!("expected {what}, got &{{{}}}", gotext::plain(value));
     match (shape.form(Some(value)), value) {
         (Form::Scalar(kind), value) => {
-            problems.extend(scalar(kind, value).map(|why| Problem::new(path, why)));
+            errors.extend(scalar(kind, value).map(|why| ValidationError::new(path, why)));
         }
         (Form::List(merge, shape), Value::Array(items)) => {
-            elements(items, merge, shape, repeats, path, problems);
+            elements(items, merge, shape, repeats, path, errors);
         }
-        (Form::List(..), _) => problems.push(Problem::new(path, got("list"))),
+        (Form::List(..), _) => errors.push(ValidationError::new(path, got("list"))),
         (Form::Map { .. }, Value::Object(map)) => {
             for (name, value) in map {
                 let path = format!("{path}.{name}");
                 match shape.member(name) {
                     Member::Declared(shape) | Member::Key(shape) => {
-                        walk(value, shape, repeats, &path, problems);
+                        walk(value, shape, repeats, &path, errors);
                     }
                     Member::Unknown => {
-                        problems.push(Problem::new(&path, "field not declared in schema"));
+                        errors.push(ValidationError::new(&path, "field not declared in schema"));
                         return;
                     }
                 }
             }
         }
-        (Form::Map { .. }, _) => problems.push(Problem::new(path, got("map"))),
+        (Form::Map { .. }, _) => errors.push(ValidationError::new(path, got("map"))),
     }
 }
 
@@ -93,7 +93,7 @@ fn elements(
     shape: Shape<'_>,
     repeats: bool,
     path: &str,
-    problems: &mut Vec<Problem>,
+    errors: &mut Vec<ValidationError>,
 ) {
     let mut seen = BTreeSet::new();
     for (index, item) in items.iter().enumerate() {
@@ -103,16 +103,16 @@ fn elements(
             let element = match element_of(item, merge) {
                 Ok(element) => element,
                 Err(why) => {
-                    problems.push(Problem::new(path, format!("element {index}: {why}")));
+                    errors.push(ValidationError::new(path, format!("element {index}: {why}")));
                     return;
                 }
             };
             let text = element::text(&element);
             if !seen.insert(element) && !repeats {
-                problems.push(Problem::new(path, format!("duplicate entries for key {text}")));
+                errors.push(ValidationError::new(path, format!("duplicate entries for key {text}")));
             }
             text
         };
-        walk(item, shape, repeats, &format!("{path}{text}"), problems);
+        walk(item, shape, repeats, &format!("{path}{text}"), errors);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Checker, is_function};
-use crate::cel::issue::Issue;
+use crate::cel::expression_error::ExpressionError;
 use crate::cel::library::{self, Function};
 use crate::cel::syntax::{Apply, Kind, Node};
 use crate::cel::time;
@@ -77,7 +77,7 @@ impl Checker<'_> {
         let target =
             if member && !types.is_empty() { format!("{}.", types.remove(0)) } else { String::new() };
         let args = types.join(", ");
-        self.issue(at, format!("found no matching overload for '{function}' applied to '{target}({args})'"))
+        self.error(at, format!("found no matching overload for '{function}' applied to '{target}({args})'"))
     }
 
     /// Rejects literals that always fail at run time, and returns the compiled form of a literal pattern.
@@ -90,7 +90,7 @@ impl Checker<'_> {
                     Ok(regex) => return Some(Arc::new(regex)),
                     Err(_) if strict => {
                         self.literal_issues
-                            .push(Issue::new(pattern.at, "invalid matches argument".to_owned()));
+                            .push(ExpressionError::new(pattern.at, "invalid matches argument".to_owned()));
                     }
                     Err(_) => {}
                 }
@@ -102,7 +102,8 @@ impl Checker<'_> {
                     _ => time::parse_timestamp(text).is_some(),
                 };
                 if !valid {
-                    self.literal_issues.push(Issue::new(literal.at, format!("invalid {name} argument")));
+                    self.literal_issues
+                        .push(ExpressionError::new(literal.at, format!("invalid {name} argument")));
                 }
             }
             _ => {}

@@ -1,11 +1,11 @@
 //! Checks literal format strings against the types of their arguments (cel-go's `ext/formatting.go`).
 
-use crate::cel::issue::Issue;
+use crate::cel::expression_error::ExpressionError;
 use crate::cel::syntax::{Element, Kind, Node};
 use crate::cel::types::Type;
 
 /// Returns the first mistake in a call of `format` with a list literal. `at` is the position of the call.
-pub(super) fn check(at: usize, text: &str, args: &[Element], types: &[Type]) -> Option<Issue> {
+pub(super) fn check(at: usize, text: &str, args: &[Element], types: &[Type]) -> Option<ExpressionError> {
     let mut wanted = 0;
     let mut rest = text;
     while let Some((_, clause)) = rest.split_once('%') {
@@ -15,19 +15,19 @@ pub(super) fn check(at: usize, text: &str, args: &[Element], types: &[Type]) -> 
         }
         match one_clause(clause, wanted, args, types) {
             Ok(after) => rest = after,
-            Err((place, why)) => return Some(Issue::new(place.unwrap_or(at), why)),
+            Err((place, why)) => return Some(ExpressionError::new(place.unwrap_or(at), why)),
         }
         wanted += 1;
     }
     let given = args.len();
     (given > wanted).then(|| {
         let why = format!("too many arguments supplied to string.format (expected {wanted}, got {given})");
-        Issue::new(at, why)
+        ExpressionError::new(at, why)
     })
 }
 
 /// A mistake, with its position if that differs from the position of the call.
-type Mistake = (Option<usize>, String);
+type FormatError = (Option<usize>, String);
 
 /// Checks the clause after a `%` and returns the text after it.
 fn one_clause<'t>(
@@ -35,7 +35,7 @@ fn one_clause<'t>(
     number: usize,
     args: &[Element],
     types: &[Type],
-) -> Result<&'t str, Mistake> {
+) -> Result<&'t str, FormatError> {
     if clause.is_empty() {
         return Err((None, "unexpected end of string".to_owned()));
     }
@@ -108,7 +108,7 @@ impl AcceptedTypes {
         Some(Self { clause, types })
     }
 
-    fn check(&self, arg: &Node, types: &[Type]) -> Result<(), Mistake> {
+    fn check(&self, arg: &Node, types: &[Type]) -> Result<(), FormatError> {
         let found = types.get(arg.id).unwrap_or(&Type::Dyn).name();
         if found != "dyn" && !self.types.contains(&found) {
             return Err((

@@ -2,7 +2,7 @@
 //! have one type, and a format string fits its arguments.
 
 use super::format;
-use crate::cel::issue::Issue;
+use crate::cel::expression_error::ExpressionError;
 use crate::cel::syntax::{Element, Entry, Kind, Node};
 use crate::cel::types::Type;
 
@@ -11,15 +11,15 @@ const FORMAT: &str = "format";
 
 /// Returns all mistakes in the literals of an expression. `types` holds the type of each node, indexed by
 /// node id.
-pub(super) fn check(root: &Node, types: &[Type]) -> Vec<Issue> {
-    let mut literals = Literals { types, issues: Vec::new() };
+pub(super) fn check(root: &Node, types: &[Type]) -> Vec<ExpressionError> {
+    let mut literals = Literals { types, errors: Vec::new() };
     literals.visit(root, false);
-    literals.issues
+    literals.errors
 }
 
 struct Literals<'t> {
     types: &'t [Type],
-    issues: Vec<Issue>,
+    errors: Vec<ExpressionError>,
 }
 
 impl<'t> Literals<'t> {
@@ -33,7 +33,7 @@ impl<'t> Literals<'t> {
                 if let [target, Node { kind: Kind::List(args), .. }] = &apply.args[..]
                     && let Some(text) = target.literal_text()
                 {
-                    self.issues.extend(format::check(node.at, text, args, self.types));
+                    self.errors.extend(format::check(node.at, text, args, self.types));
                 }
             }
             _ => {}
@@ -77,6 +77,6 @@ impl<'t> Literals<'t> {
     }
 
     fn mismatch(&mut self, at: usize, wanted: &Type, found: &Type) {
-        self.issues.push(Issue::new(at, format!("expected type '{wanted}' but found '{found}'")));
+        self.errors.push(ExpressionError::new(at, format!("expected type '{wanted}' but found '{found}'")));
     }
 }

@@ -7,7 +7,7 @@ mod format;
 mod literals;
 pub(crate) mod variables;
 
-use super::issue::Issue;
+use super::expression_error::ExpressionError;
 use super::library;
 use super::syntax::{Access, Element, Kind, Literal, Loop, LoopKind, Node};
 use super::types::{OPTIONAL, Type};
@@ -54,31 +54,35 @@ const TYPES: [(&str, &str, Type); 15] = [
 ///
 /// # Errors
 /// All mistakes found.
-pub(super) fn check(node: &mut Node, nodes: usize, env: &Environment) -> Result<Vec<Type>, Vec<Issue>> {
+pub(super) fn check(
+    node: &mut Node,
+    nodes: usize,
+    env: &Environment,
+) -> Result<Vec<Type>, Vec<ExpressionError>> {
     let mut checker = Checker {
         env,
-        issues: Vec::new(),
+        errors: Vec::new(),
         literal_issues: Vec::new(),
         types: vec![Type::Dyn; nodes],
         mapping: Mapping::default(),
         locals: Vec::new(),
     };
     checker.visit(node);
-    if !checker.issues.is_empty() {
-        return Err(checker.issues);
+    if !checker.errors.is_empty() {
+        return Err(checker.errors);
     }
     let types: Vec<Type> =
         checker.types.iter().map(|found| checker.mapping.substitute(found, true)).collect();
-    let mut issues = checker.literal_issues;
-    issues.extend(literals::check(node, &types));
-    if issues.is_empty() { Ok(types) } else { Err(issues) }
+    let mut errors = checker.literal_issues;
+    errors.extend(literals::check(node, &types));
+    if errors.is_empty() { Ok(types) } else { Err(errors) }
 }
 
 struct Checker<'e> {
     env: &'e Environment,
-    issues: Vec<Issue>,
+    errors: Vec<ExpressionError>,
     /// Literals that always fail at run time. They count if there are no other issues.
-    literal_issues: Vec<Issue>,
+    literal_issues: Vec<ExpressionError>,
     types: Vec<Type>,
     mapping: Mapping,
     /// Variables of the enclosing macros, the innermost last.
@@ -86,13 +90,13 @@ struct Checker<'e> {
 }
 
 impl Checker<'_> {
-    fn issue(&mut self, at: usize, text: String) -> Type {
-        self.issues.push(Issue::new(at, text));
+    fn error(&mut self, at: usize, text: String) -> Type {
+        self.errors.push(ExpressionError::new(at, text));
         Type::Error
     }
 
     fn undeclared(&mut self, at: usize, name: &str) -> Type {
-        self.issue(at, format!("undeclared reference to '{name}' (in container '')"))
+        self.error(at, format!("undeclared reference to '{name}' (in container '')"))
     }
 
     fn visit(&mut self, node: &mut Node) -> Type {
@@ -190,7 +194,7 @@ impl Checker<'_> {
 
     fn mismatch(&mut self, at: usize, wanted: &Type, found: &Type) -> Type {
         let (wanted, found) = (self.mapping.substitute(wanted, false), self.mapping.substitute(found, false));
-        self.issue(at, format!("expected type '{wanted}' but found '{found}'"))
+        self.error(at, format!("expected type '{wanted}' but found '{found}'"))
     }
 
     fn select(&mut self, at: usize, operand: &Type, field: &str, how: Access) -> Type {
@@ -200,7 +204,7 @@ impl Checker<'_> {
             Type::Map(_, values) => (**values).clone(),
             Type::Object(decl) => match decl.field(field) {
                 Some(decl) => decl.as_type(),
-                None => self.issue(at, format!("undefined field '{field}'")),
+                None => self.error(at, format!("undefined field '{field}'")),
             },
             Type::Param(_) => {
                 self.mapping.assign(&[Type::Dyn], std::slice::from_ref(&target));
@@ -208,11 +212,11 @@ impl Checker<'_> {
             }
             other if other.is_dyn_or_error() => Type::Dyn,
             Type::Opaque(name, _) if name.starts_with(LIBRARY_STRUCTS) => {
-                self.issue(at, format!("unexpected failed resolution of '{name}'"));
+                self.error(at, format!("unexpected failed resolution of '{name}'"));
                 Type::Dyn
             }
             other => {
-                self.issue(at, format!("type '{other}' does not support field selection"));
+                self.error(at, format!("type '{other}' does not support field selection"));
                 Type::Dyn
             }
         };
@@ -311,7 +315,7 @@ impl Checker<'_> {
             }
             other => {
                 let why = "cannot be range of a comprehension (must be list, map, or dynamic)";
-                self.issue(inner.range.at, format!("expression of type '{other}' {why}"));
+                self.error(inner.range.at, format!("expression of type '{other}' {why}"));
                 vec![Type::Error; inner.vars.len()]
             }
         }

@@ -1,7 +1,7 @@
 //! The lexer: splits text into tokens.
 
 use super::Literal;
-use crate::cel::issue::Issue;
+use crate::cel::expression_error::ExpressionError;
 
 /// A token and its position.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,14 +39,14 @@ const OPERATORS: [&str; 25] = [
 ];
 
 /// Splits a text into tokens; the last one marks the end.
-pub(super) fn tokens(source: &str) -> Result<Vec<Token>, Vec<Issue>> {
-    let mut lexer = Lexer { chars: source.chars().collect(), at: 0, issues: Vec::new() };
+pub(super) fn tokens(source: &str) -> Result<Vec<Token>, Vec<ExpressionError>> {
+    let mut lexer = Lexer { chars: source.chars().collect(), at: 0, errors: Vec::new() };
     let mut tokens = Vec::new();
     while let Some(token) = lexer.next() {
         tokens.push(token);
     }
-    if !lexer.issues.is_empty() {
-        return Err(lexer.issues);
+    if !lexer.errors.is_empty() {
+        return Err(lexer.errors);
     }
     tokens.push(Token { at: lexer.at, kind: TokenKind::End, text: "<EOF>".to_owned() });
     Ok(tokens)
@@ -55,7 +55,7 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token>, Vec<Issue>> {
 struct Lexer {
     chars: Vec<char>,
     at: usize,
-    issues: Vec<Issue>,
+    errors: Vec<ExpressionError>,
 }
 
 impl Lexer {
@@ -117,8 +117,8 @@ impl Lexer {
                 let is_half = OPERATORS.iter().any(|op| op.len() == 2 && op.starts_with(first));
                 let next = self.chars.get(self.at + 1).filter(|_| is_half);
                 let text: String = [first].iter().chain(next).collect();
-                let issue = format!("Syntax error: token recognition error at: '{text}'");
-                self.issues.push(Issue::new(self.at, issue));
+                let error = format!("Syntax error: token recognition error at: '{text}'");
+                self.errors.push(ExpressionError::new(self.at, error));
                 None
             }
         }
@@ -151,7 +151,7 @@ impl Lexer {
             self.at += 1;
             return Some(TokenKind::Ident(name));
         }
-        self.issues.push(Issue::new(start, "Syntax error: token recognition error at: '`'"));
+        self.errors.push(ExpressionError::new(start, "Syntax error: token recognition error at: '`'"));
         None
     }
 
@@ -194,7 +194,7 @@ impl Lexer {
         match text.parse::<f64>() {
             Ok(number) if number.is_finite() => Some(TokenKind::Literal(Literal::Double(number))),
             _ => {
-                self.issues.push(Issue::new(start, "invalid double literal"));
+                self.errors.push(ExpressionError::new(start, "invalid double literal"));
                 None
             }
         }
@@ -206,7 +206,7 @@ impl Lexer {
             if let Ok(number) = u64::from_str_radix(digits, radix) {
                 return Some(TokenKind::Literal(Literal::Uint(number)));
             }
-            self.issues.push(Issue::new(start, "invalid uint literal"));
+            self.errors.push(ExpressionError::new(start, "invalid uint literal"));
             return None;
         }
         match i64::from_str_radix(digits, radix) {
@@ -216,7 +216,7 @@ impl Lexer {
                 Some(TokenKind::Literal(Literal::Int(i64::MIN)))
             }
             Err(_) => {
-                self.issues.push(Issue::new(start, "invalid int literal"));
+                self.errors.push(ExpressionError::new(start, "invalid int literal"));
                 None
             }
         }
@@ -253,8 +253,8 @@ impl Lexer {
             }
             if self.at >= self.chars.len() || (!triple && matches!(next, '\n' | '\r')) {
                 let text: String = self.chars.get(start..self.at).unwrap_or_default().iter().collect();
-                let issue = format!("Syntax error: token recognition error at: '{text}'");
-                self.issues.push(Issue::new(start, issue));
+                let error = format!("Syntax error: token recognition error at: '{text}'");
+                self.errors.push(ExpressionError::new(start, error));
                 return None;
             }
             self.at += 1;
@@ -268,7 +268,7 @@ impl Lexer {
         }
         let literal = if raw { Some(plain(&content, bytes)) } else { unescape(&content, bytes) };
         if literal.is_none() {
-            self.issues.push(Issue::new(start, "invalid string literal"));
+            self.errors.push(ExpressionError::new(start, "invalid string literal"));
         }
         literal.map(TokenKind::Literal)
     }

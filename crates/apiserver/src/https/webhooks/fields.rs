@@ -128,12 +128,12 @@ impl Struct {
     fn check_at(&self, value: &Value, package: Package<'_>, at: &str) -> Result<(), String> {
         for (name, field) in self.fields {
             let path = if at.is_empty() { (*name).to_owned() } else { format!("{at}.{name}") };
-            field.check(&value[*name], package, &path).map_err(|wrong| match wrong {
-                Wrong::Type(found, expected) => {
+            field.check(&value[*name], package, &path).map_err(|error| match error {
+                UnmarshalError::Type(found, expected) => {
                     let place = format!("{}.{path}", self.name);
                     format!("json: cannot unmarshal {found} into Go struct field {place} of type {expected}")
                 }
-                Wrong::Message(message) => message,
+                UnmarshalError::Message(message) => message,
             })?;
         }
         Ok(())
@@ -146,14 +146,14 @@ impl Struct {
 }
 
 /// The error of a field.
-enum Wrong {
+enum UnmarshalError {
     /// The found value and the expected type.
     Type(String, String),
     Message(String),
 }
 
 impl Field {
-    fn check(&self, value: &Value, package: Package<'_>, path: &str) -> Result<(), Wrong> {
+    fn check(&self, value: &Value, package: Package<'_>, path: &str) -> Result<(), UnmarshalError> {
         let is_right = match (self, value) {
             (Self::Text(_) | Self::ReviewText(_), Value::String(_))
             | (Self::Bool, Value::Bool(_))
@@ -161,32 +161,38 @@ impl Field {
             | (_, Value::Null) => true,
             (Self::Int32, Value::Number(number)) => {
                 if number.as_i64().is_none_or(|number| i32::try_from(number).is_err()) {
-                    return Err(Wrong::Type(format!("number {number}"), self.type_name(package)));
+                    return Err(UnmarshalError::Type(format!("number {number}"), self.type_name(package)));
                 }
                 true
             }
             (Self::Bytes, Value::String(text)) => {
                 return match check_base64(text) {
-                    Some(at) => Err(Wrong::Message(format!("illegal base64 data at input byte {at}"))),
+                    Some(at) => {
+                        Err(UnmarshalError::Message(format!("illegal base64 data at input byte {at}")))
+                    }
                     None => Ok(()),
                 };
             }
             (Self::Texts, Value::Array(items)) => return items.iter().try_for_each(check_text),
             (Self::TextMap, Value::Object(map)) => return map.values().try_for_each(check_text),
             (Self::One(inner), Value::Object(_)) => {
-                return inner.check_at(value, package, path).map_err(Wrong::Message);
+                return inner.check_at(value, package, path).map_err(UnmarshalError::Message);
             }
             (Self::Many(inner), Value::Array(items)) => {
                 return items.iter().try_for_each(|item| match item {
                     Value::Object(_) | Value::Null => {
-                        inner.check_at(item, package, path).map_err(Wrong::Message)
+                        inner.check_at(item, package, path).map_err(UnmarshalError::Message)
                     }
-                    other => Err(Wrong::Type(json_type(other).to_owned(), inner.type_name(package))),
+                    other => Err(UnmarshalError::Type(json_type(other).to_owned(), inner.type_name(package))),
                 });
             }
             _ => false,
         };
-        if is_right { Ok(()) } else { Err(Wrong::Type(json_type(value).to_owned(), self.type_name(package))) }
+        if is_right {
+            Ok(())
+        } else {
+            Err(UnmarshalError::Type(json_type(value).to_owned(), self.type_name(package)))
+        }
     }
 
     /// The Go type.
@@ -207,9 +213,9 @@ impl Field {
 }
 
 /// Checks an element that must be a string.
-fn check_text(value: &Value) -> Result<(), Wrong> {
+fn check_text(value: &Value) -> Result<(), UnmarshalError> {
     match value {
         Value::String(_) | Value::Null => Ok(()),
-        other => Err(Wrong::Type(json_type(other).to_owned(), "string".to_owned())),
+        other => Err(UnmarshalError::Type(json_type(other).to_owned(), "string".to_owned())),
     }
 }

@@ -67,7 +67,7 @@ fn interpret(head: &Parts, body: &[u8], asked: &Value) -> Result<Value, String> 
     }
     let code = head.status.as_u16();
     if code != 101 && !(200..=206).contains(&code) {
-        return Err(review::failure(body).unwrap_or_else(|| refusal(code, text(head, body).as_deref())));
+        return Err(review::failure(body).unwrap_or_else(|| rejection(code, text(head, body).as_deref())));
     }
     if body.is_empty() {
         return Err(format!("0-length response with status code: {code} and content type: {content_type}"));
@@ -86,7 +86,7 @@ fn text(head: &Parts, body: &[u8]) -> Option<String> {
 }
 
 /// The message for an error without a `Status` (`NewGenericServerResponse`).
-fn refusal(code: u16, text: Option<&str>) -> String {
+fn rejection(code: u16, text: Option<&str>) -> String {
     let text = text.unwrap_or("unknown");
     let known = match code {
         409 => "the server reported a conflict",

@@ -15,8 +15,8 @@ use conversion::Conversion;
 pub(crate) use scale::ScalePaths;
 pub(crate) use version::Version;
 
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::schema::prune;
-use crate::status::{Outcome, Refused};
 use crate::store::Entry;
 
 /// The definition of a custom resource in one version.
@@ -82,7 +82,7 @@ impl Family {
         match self.lost_version(&stored) {
             Some(version) => {
                 let why = format!("request to convert CR from an invalid group/version: {version}");
-                Err(Refused::internal(why))
+                Err(BoxedRejection::internal(why))
             }
             None => Ok(()),
         }

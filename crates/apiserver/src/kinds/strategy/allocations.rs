@@ -6,7 +6,7 @@ use crate::kinds::Kind;
 use crate::kinds::strategy::service::{self, ServiceNetwork};
 use crate::metadata;
 use crate::profile::Profile;
-use crate::status::{Outcome, Refused};
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::store::Store;
 
 /// The service addresses from which new Services get theirs.
@@ -47,11 +47,11 @@ impl Allocations {
         self.services.update_from_history(store.table(kind.table));
         let given = service::allocate(object, old, self.network, &mut self.services, profile, dry_run);
         given.map_err(|failure| match failure {
-            service::Failure::Invalid(errors) => {
-                Refused::invalid("", "Service", metadata::text(object, "name"), &errors, profile)
+            service::AllocationError::Invalid(errors) => {
+                BoxedRejection::invalid("", "Service", metadata::text(object, "name"), &errors, profile)
             }
-            service::Failure::Internal(why) => Refused::internal_error(&why),
-            service::Failure::Unclassified(why) => Refused::internal(why),
+            service::AllocationError::Internal(why) => BoxedRejection::internal_error(&why),
+            service::AllocationError::Unclassified(why) => BoxedRejection::internal(why),
         })
     }
 }

@@ -10,7 +10,7 @@ mod node;
 mod pod;
 mod request;
 pub(crate) mod service;
-mod status;
+mod status_writes;
 mod templates;
 
 use std::borrow::Cow;
@@ -148,7 +148,7 @@ pub(crate) fn prepare_part(kind: &Kind, object: &mut Value, old: &Value, part: &
         "" => devices::set_times(kind, object, context.now),
         "status" => {
             devices::drop_deallocated(kind, object, old);
-            status::prepare(kind, object, old, context);
+            status_writes::prepare(kind, object, old, context);
         }
         _ => {}
     }

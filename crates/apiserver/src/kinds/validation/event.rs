@@ -134,7 +134,7 @@ mod tests {
     /// The message with which the server rejects a write; empty if it accepts it.
     fn rejection(server: &mut ApiServer, write: &Write) -> String {
         let answer = server.write(write, &Identity::admin(), Time::UNIX_EPOCH);
-        answer.err().map(|refusal| refusal.message).unwrap_or_default()
+        answer.err().map(|rejection| rejection.message).unwrap_or_default()
     }
 
     fn of_node(namespace: &str, more: &Value) -> Value {
@@ -146,10 +146,10 @@ mod tests {
     #[test]
     fn events_about_cluster_scoped_objects_belong_in_default_or_with_an_exact_time_in_kube_system() {
         let mut server = ApiServer::builder().build(Time::UNIX_EPOCH);
-        let refused = "involvedObject.namespace: Invalid value: \"\": does not match event.namespace";
+        let message = "involvedObject.namespace: Invalid value: \"\": does not match event.namespace";
         assert!(
             rejection(&mut server, &Write::create(&EVENTS, of_node("kube-system", &json!({}))))
-                .contains(refused)
+                .contains(message)
         );
         assert_eq!(rejection(&mut server, &Write::create(&EVENTS, of_node("default", &json!({})))), "");
         let exact = json!({"eventTime": "2024-01-01T00:00:00.000000Z", "reportingInstance": "i", "action": "A", "reason": "R"});

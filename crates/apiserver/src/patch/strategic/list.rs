@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{At, Change, DIRECTIVE, merge_map, unknown_directive, without_directives};
 use crate::facts::{FieldKind, PatchMerge};
 use crate::gotext;
-use crate::status::{Outcome, Refused};
+use crate::rejection::{BoxedRejection, Outcome};
 
 /// Merges the list of a patch into the original list by the strategy of the field. A deletion merges lists of any strategy.
 pub(super) fn merge(
@@ -35,7 +35,7 @@ pub(super) fn merge(
         return ordered(all.cloned().collect(), &patch, &original, "");
     }
     if key.is_empty() {
-        return Err(Refused::internal("cannot merge lists without merge key for struct"));
+        return Err(BoxedRejection::internal("cannot merge lists without merge key for struct"));
     }
     let (original, patch) = directives(original, patch, key)?;
     let merged = merge_objects(original.clone(), &patch, key, element(kind))?;
@@ -54,7 +54,7 @@ pub(super) fn merge_in_order(
     check_order(change.as_deref().unwrap_or_default(), order, key)?;
     let server = current.clone().unwrap_or_default();
     if server.is_empty() && change.as_ref().is_none_or(Vec::is_empty) {
-        return Err(Refused::internal("no elements in any of the given slices"));
+        return Err(BoxedRejection::internal("no elements in any of the given slices"));
     }
     are_objects(&server, change.as_deref().unwrap_or_default())?;
     let merged = match (current, change) {
@@ -78,11 +78,11 @@ fn are_objects(original: &[Value], patch: &[Value]) -> Outcome<bool> {
     let mut elements = original.iter().chain(patch);
     let Some(first) = elements.next() else { return Ok(false) };
     if first.is_array() {
-        return Err(Refused::unprocessable());
+        return Err(BoxedRejection::unprocessable());
     }
     if elements.any(|item| gotext::type_name(item) != gotext::type_name(first)) {
         let lists = [gotext::plain_list(original), gotext::plain_list(patch)].join(" ");
-        return Err(Refused::internal(format!("list element types are not identical: [{lists}]")));
+        return Err(BoxedRejection::internal(format!("list element types are not identical: [{lists}]")));
     }
     Ok(first.is_object())
 }
@@ -108,7 +108,9 @@ fn directives(
                 deleted.insert(value.to_string());
             }
             "replace" => replaces = true,
-            "merge" => return Err(Refused::internal("merging lists cannot yet be specified in the patch")),
+            "merge" => {
+                return Err(BoxedRejection::internal("merging lists cannot yet be specified in the patch"));
+            }
             _ => return Err(unknown_directive(map)),
         }
     }
@@ -211,7 +213,7 @@ fn check_order(patch: &[Value], order: &[Value], key: &'static str) -> Outcome<(
             map.get(key).ok_or_else(|| no_key(map, key))?;
         }
         if !rest.any(|other| is_same_element(item, other, key)) {
-            return Err(Refused::internal(format!(
+            return Err(BoxedRejection::internal(format!(
                 "The order in patch list:\n{}\n doesn't match {} list:\n{}\n",
                 gotext::plain_list(patch),
                 super::SET_ORDER,
@@ -222,12 +224,12 @@ fn check_order(patch: &[Value], order: &[Value], key: &'static str) -> Outcome<(
     Ok(())
 }
 
-fn no_key(map: &Map<String, Value>, key: &str) -> Refused {
+fn no_key(map: &Map<String, Value>, key: &str) -> BoxedRejection {
     let map = gotext::plain_map(map);
-    Refused::internal(format!("map: {map} does not contain declared merge key: {key}"))
+    BoxedRejection::internal(format!("map: {map} does not contain declared merge key: {key}"))
 }
 
-pub(super) fn wrong_type(expected: &Value, found: &Value) -> Refused {
+pub(super) fn wrong_type(expected: &Value, found: &Value) -> BoxedRejection {
     let (expected, found) = (gotext::type_name(expected), gotext::type_name(found));
-    Refused::internal(format!("expected a {expected}, but received a {found}"))
+    BoxedRejection::internal(format!("expected a {expected}, but received a {found}"))
 }

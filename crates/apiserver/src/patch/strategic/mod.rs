@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::facts::{FieldKind, PatchMerge, Scalar, TypeId, types};
 use crate::gotext;
 use crate::kinds::{Kind, strategy};
-use crate::status::{Outcome, Refused};
+use crate::rejection::{BoxedRejection, Outcome};
 
 /// The directive for the map or list that contains it: `delete`, `replace` or `merge`.
 const DIRECTIVE: &str = "$patch";
@@ -67,9 +67,9 @@ impl At {
     }
 }
 
-fn no_field(owner: &str, name: &str) -> Refused {
+fn no_field(owner: &str, name: &str) -> BoxedRejection {
     let name = gotext::quote(name);
-    Refused::internal(format!("unable to find api field in struct {owner} for the json field {name}"))
+    BoxedRejection::internal(format!("unable to find api field in struct {owner} for the json field {name}"))
 }
 
 fn merge_map(original: &mut Map<String, Value>, mut patch: Map<String, Value>, at: At) -> Outcome<()> {
@@ -93,7 +93,7 @@ fn merge_map(original: &mut Map<String, Value>, mut patch: Map<String, Value>, a
             Some(rest) => {
                 let name = rest
                     .strip_prefix('/')
-                    .ok_or_else(|| Refused::bad_request("invalid patch format of primitive list"))?;
+                    .ok_or_else(|| BoxedRejection::bad_request("invalid patch format of primitive list"))?;
                 merge_member(original, name, value, at, Change::Deletion)?;
             }
             None => merge_member(original, &key, value, at, Change::Merge)?,
@@ -160,7 +160,7 @@ fn without_directives(value: Value) -> Option<Value> {
 /// Applies `$retainKeys`: removes all other fields, and rejects a patch that sets one of them.
 fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Outcome<()> {
     let Some(retained) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
-    let bad = || Refused::bad_request("invalid patch format of retainKeys");
+    let bad = || BoxedRejection::bad_request("invalid patch format of retainKeys");
     let retained = retained.as_array().ok_or_else(bad)?;
     let is_retained = |name: &str| retained.iter().any(|key| key == name);
     let directive = |name: &str| name.starts_with(DELETE_FROM) || name.starts_with(SET_ORDER);
@@ -181,7 +181,7 @@ fn order_lists(original: &mut Map<String, Value>, patch: &mut Map<String, Value>
         };
         let name = directive.strip_prefix(SET_ORDER).and_then(|rest| rest.strip_prefix('/'));
         let name =
-            name.ok_or_else(|| Refused::bad_request("invalid patch format of setElementOrder list"))?;
+            name.ok_or_else(|| BoxedRejection::bad_request("invalid patch format of setElementOrder list"))?;
         let take = |value: Option<Value>| match value {
             None => Ok(None),
             Some(Value::Array(items)) => Ok(Some(items)),
@@ -199,10 +199,10 @@ fn order_lists(original: &mut Map<String, Value>, patch: &mut Map<String, Value>
     Ok(())
 }
 
-fn unknown_directive(map: &Map<String, Value>) -> Refused {
+fn unknown_directive(map: &Map<String, Value>) -> BoxedRejection {
     let directive = map.get(DIRECTIVE).map(gotext::plain).unwrap_or_default();
     let map = gotext::plain_map(map);
-    Refused::internal(format!("unknown patch type: {directive} in map: {map}"))
+    BoxedRejection::internal(format!("unknown patch type: {directive} in map: {map}"))
 }
 
 #[cfg(test)]

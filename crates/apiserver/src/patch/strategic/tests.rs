@@ -8,7 +8,7 @@ use crate::kinds::builtin;
 fn patched(plural: &str, old: &Value, patch: &Value) -> Result<Value, String> {
     let kinds = builtin::all(|| 0);
     let kind = kinds.iter().find(|kind| kind.resource.plural == plural).unwrap();
-    apply(patch.as_object().unwrap().clone(), old, kind).map_err(|refused| refused.message.clone())
+    apply(patch.as_object().unwrap().clone(), old, kind).map_err(|rejection| rejection.message.clone())
 }
 
 /// A pod spec with these containers.

@@ -139,7 +139,7 @@ const CREATED: [&str; 5] = [
 impl<'a> Printer<'a> {
     /// The printer of a kind in Kubernetes 1.`minor`.
     pub(crate) fn for_kind(kind: &'a Kind, minor: u32) -> Self {
-        let resource = crate::status::qualified(&kind.resource);
+        let resource = crate::rejection::qualified(&kind.resource);
         let builtin = BUILTIN.iter().find(|(name, _)| *name == resource);
         let method = match (&kind.custom, builtin) {
             (Some(custom), _) => PrintMethod::Custom(&custom.version.columns),

@@ -7,8 +7,8 @@ mod header;
 
 use header::{Clause, clauses};
 
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::{Query, Request};
-use crate::status::{Outcome, Refused};
 
 pub(crate) const PARTIAL: &str = "PartialObjectMetadata";
 pub(crate) const PARTIAL_LIST: &str = "PartialObjectMetadataList";
@@ -135,17 +135,20 @@ pub(crate) fn check_routed(header: &str, produced: &[&str]) -> Outcome<()> {
     if header.is_empty() || header::is_routed(header, produced) {
         Ok(())
     } else {
-        Err(Refused::not_acceptable(&produced.join(", ")))
+        Err(BoxedRejection::not_acceptable(&produced.join(", ")))
     }
 }
 
 /// The 406 error of a watch whose client prefers a format without streams.
-pub(crate) fn no_stream() -> Refused {
+pub(crate) fn no_stream() -> BoxedRejection {
     not_accepted(&STREAMS)
 }
 
-fn not_accepted(types: &[&str]) -> Refused {
-    Refused::unsupported_shape(format!("only the following media types are accepted: {}", types.join(", ")))
+fn not_accepted(types: &[&str]) -> BoxedRejection {
+    BoxedRejection::unsupported_shape(format!(
+        "only the following media types are accepted: {}",
+        types.join(", ")
+    ))
 }
 
 /// The format of a document or of an error. An error that cannot have the requested format is JSON.
@@ -226,7 +229,7 @@ mod tests {
     use super::*;
 
     fn check(header: &str, chosen: Result<(Media, Shape), u16>) {
-        let found = negotiate(header, Objects::BuiltIn).map_err(|refused| refused.code);
+        let found = negotiate(header, Objects::BuiltIn).map_err(|rejection| rejection.code);
         assert_eq!(found, chosen, "{header}");
     }
 
@@ -270,9 +273,9 @@ mod tests {
 
     #[test]
     fn the_router_knows_media_types_without_their_parameters() {
-        let refused = check_routed("image/png, application/*", &DOCUMENTS).unwrap_err();
+        let rejection = check_routed("image/png, application/*", &DOCUMENTS).unwrap_err();
         let types = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-        assert_eq!(refused.message, format!("406: Not Acceptable\n\nAvailable representations: {types}"));
+        assert_eq!(rejection.message, format!("406: Not Acceptable\n\nAvailable representations: {types}"));
         assert_eq!(check_routed("image/png, application/yaml;q=0", &DOCUMENTS), Ok(()));
     }
 

@@ -7,8 +7,8 @@ use super::integer;
 use crate::field::{FieldError, Shown};
 use crate::gotext::{json_type, quote};
 use crate::profile::{Profile, since};
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::{Body, Query, Request, Text, body, media_type, protobuf, yaml};
-use crate::status::{Outcome, Refused};
 
 /// The options of a deletion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,7 +55,9 @@ impl Deletion {
         let precondition =
             |name: &'static str| given(name).filter(|text| !text.is_empty()).map(str::to_owned);
         let grace = match given("gracePeriodSeconds") {
-            Some("") => return Err(Refused::bad_request("strconv.ParseInt: parsing \"\": invalid syntax")),
+            Some("") => {
+                return Err(BoxedRejection::bad_request("strconv.ParseInt: parsing \"\": invalid syntax"));
+            }
             Some(_) => Some(integer(query, "gracePeriodSeconds")?),
             None => None,
         };
@@ -158,7 +160,7 @@ fn check(
     if errors.is_empty() {
         return Ok((propagation, is_dry_run));
     }
-    Err(Refused::invalid("meta.k8s.io", "DeleteOptions", "", &errors, profile))
+    Err(BoxedRejection::invalid("meta.k8s.io", "DeleteOptions", "", &errors, profile))
 }
 
 /// Parses the options in a body.
@@ -180,8 +182,12 @@ fn parse(bytes: &Text, content_type: &str, minor: u32) -> Outcome<Value> {
 }
 
 /// The error of the decoder: a 400 from 1.36 on. Earlier minors return it unchanged.
-fn undecodable(why: String, minor: u32) -> Refused {
-    if minor < since::OPTIONS_ARE_BAD_REQUESTS { Refused::internal(why) } else { Refused::bad_request(why) }
+fn undecodable(why: String, minor: u32) -> BoxedRejection {
+    if minor < since::OPTIONS_ARE_BAD_REQUESTS {
+        BoxedRejection::internal(why)
+    } else {
+        BoxedRejection::bad_request(why)
+    }
 }
 
 /// Checks the type of options, which may have any version. The scheme knows few other kinds

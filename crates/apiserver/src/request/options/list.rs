@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::field::{FieldError, Shown};
 use crate::profile::Profile;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::Query;
-use crate::status::{Outcome, Refused};
 
 const MATCH: &str = "resourceVersionMatch";
 const SEND: &str = "sendInitialEvents";
@@ -16,7 +16,7 @@ pub(crate) fn check(query: &Query, watch: bool, profile: &Profile) -> Outcome<()
     if errors.is_empty() {
         Ok(())
     } else {
-        Err(Refused::invalid("meta.k8s.io", "ListOptions", "", &errors, profile))
+        Err(BoxedRejection::invalid("meta.k8s.io", "ListOptions", "", &errors, profile))
     }
 }
 

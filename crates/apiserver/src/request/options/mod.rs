@@ -9,8 +9,8 @@ use std::num::{IntErrorKind, ParseIntError};
 use serde_json::{Value, json};
 
 use crate::gotext::quote;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::{Method, Query, Request};
-use crate::status::{Outcome, Refused};
 pub(crate) use deletion::Deletion;
 pub(crate) use write::{FieldValidation, MANAGER_MAX, PatchType, WriteOptions, is_printable};
 
@@ -50,7 +50,7 @@ pub(crate) fn integer(query: &Query, name: &str) -> Outcome<i64> {
 /// Parses a number (`strconv.ParseInt`).
 pub(crate) fn number(text: &str) -> Outcome<i64> {
     text.parse().map_err(|error: ParseIntError| {
-        Refused::bad_request(format!("strconv.ParseInt: parsing {}: {}", quote(text), why(&error)))
+        BoxedRejection::bad_request(format!("strconv.ParseInt: parsing {}: {}", quote(text), why(&error)))
     })
 }
 

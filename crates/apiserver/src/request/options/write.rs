@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::field::{Cause, FieldError, Shown};
 use crate::profile::{Profile, since};
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::{JSON_PATCH, MERGE_PATCH, Method, Request, STRATEGIC_PATCH, media_type};
-use crate::status::{Outcome, Refused};
 
 /// The handling of unknown and duplicate fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl WriteOptions {
         };
         if !errors.is_empty() {
             let kind = super::options_kind(request.method);
-            return Err(Refused::invalid("meta.k8s.io", kind, "", &errors, profile));
+            return Err(BoxedRejection::invalid("meta.k8s.io", kind, "", &errors, profile));
         }
         // Earlier minors accept unknown and duplicate fields whatever the client requests.
         let field_validation = match profile.minor {

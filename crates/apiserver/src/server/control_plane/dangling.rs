@@ -93,7 +93,7 @@ mod tests {
     fn a_flow_schema_dangles_until_its_level_exists() {
         let mut server = ApiServer::builder().build(Time::UNIX_EPOCH);
         let write = |server: &mut ApiServer, write: &Write| {
-            server.write(write, &Identity::admin(), Time::UNIX_EPOCH).map_err(|refusal| refusal.message)
+            server.write(write, &Identity::admin(), Time::UNIX_EPOCH).map_err(|rejection| rejection.message)
         };
         let rule = json!({
             "subjects": [{ "kind": "User", "user": { "name": "u" } }],

@@ -5,8 +5,8 @@ use windtunnel_core::Resource;
 use crate::call::Call;
 use crate::kinds::objects::Objects;
 use crate::outbound::endpoint::with_service_endpoint;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 
 /// Requests the conversions that the request needs so far, and reruns the request.
 ///
@@ -18,9 +18,9 @@ pub(crate) fn run_wanted(call: &mut Call<'_>, objects: Objects<'_>) -> Outcome<(
     conversion.clear_wanted();
     let find = |resource: &Resource, namespace: &str, name: &str| objects.get(resource, namespace, name);
     let answer = call.attempt.ask(with_service_endpoint(wanted.call.clone(), find))?;
-    conversion.cache_answer(&wanted, &answer).map_err(Refused::internal)?;
+    conversion.cache_answer(&wanted, &answer).map_err(BoxedRejection::internal)?;
     call.attempt.request_restart();
-    Err(Refused::internal("converted"))
+    Err(BoxedRejection::internal("converted"))
 }
 
 impl ApiServer {
@@ -31,14 +31,14 @@ impl ApiServer {
 
     /// The error for a client whose request failed in a conversion webhook. Lists of a version that needs
     /// conversion come from a cache, which is not initialized until all its objects are converted.
-    pub(crate) fn conversion_error(&self, call: &Call<'_>, refused: Refused) -> Refused {
-        if call.kind.conversion().is_none() || refused.code != 500 || !self.needs_cache(call) {
-            return refused;
+    pub(crate) fn conversion_error(&self, call: &Call<'_>, rejection: BoxedRejection) -> BoxedRejection {
+        if call.kind.conversion().is_none() || rejection.code != 500 || !self.needs_cache(call) {
+            return rejection;
         }
         let Resource { group, version, kind, .. } = &call.kind.resource;
-        Refused::initialising(&format!(
+        BoxedRejection::initialising(&format!(
             ": failed to list {group}/{version}, Kind={kind}: {}",
-            refused.message
+            rejection.message
         ))
     }
 }

@@ -11,9 +11,9 @@ use windtunnel_core::{condition, resources};
 
 use crate::call::Call;
 use crate::kinds::Kind;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::{Method, Request, ResourcePath, Target};
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 use crate::store::{Store, TableId};
 
 /// How long the creation of objects is delayed after the kind was established, and the length of the delay
@@ -87,7 +87,7 @@ impl ApiServer {
         if self.until_ready(&call.kind, call.now).is_zero() || !self.needs_cache(call) {
             return Ok(());
         }
-        Err(Refused::initialising(""))
+        Err(BoxedRejection::initialising(""))
     }
 
     /// Whether a request is served from a cache that may be uninitialized.

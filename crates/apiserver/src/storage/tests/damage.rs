@@ -67,7 +67,7 @@ fn a_damaged_file_opens_with_all_objects_or_is_rejected_with_a_message() {
     let folder = tempfile::tempdir().unwrap();
     let (files, expected) = written(folder.path());
     let streams = Streams::new(34);
-    let (mut opened, mut refused) = (0, 0);
+    let (mut opened, mut rejection) = (0, 0);
     for number in 0..150 {
         let mut stream = streams.stream(&format!("mutation/{number}"));
         let mut bytes = files[number % 2].clone();
@@ -80,7 +80,7 @@ fn a_damaged_file_opens_with_all_objects_or_is_rejected_with_a_message() {
                 assert_eq!(saved.revision, 319, "mutation {number}");
             }
             Err(why) => {
-                refused += 1;
+                rejection += 1;
                 let (why, place) = (why.to_string(), folder.path().display().to_string());
                 assert!(
                     why.starts_with(&format!("{place}/{FILE}: the file is damaged: ")),
@@ -93,7 +93,7 @@ fn a_damaged_file_opens_with_all_objects_or_is_rejected_with_a_message() {
             }
         }
     }
-    assert!(opened > 20 && refused > 50, "{opened} opened, {refused} refused");
+    assert!(opened > 20 && rejection > 50, "{opened} opened, {rejection} refused");
 }
 
 #[test]

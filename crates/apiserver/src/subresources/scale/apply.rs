@@ -11,8 +11,8 @@ use crate::kinds::Kind;
 use crate::kinds::custom::ScalePaths;
 use crate::kinds::view::View;
 use crate::metadata;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 use crate::store::Stored;
 use crate::verbs::patch::apply;
 
@@ -51,7 +51,7 @@ impl ApiServer {
         // The converter of custom resources does not know the type of an untyped Scale.
         let unconverted = |task: &str, object: &str| {
             let target = "request to convert CR to an invalid group/version: autoscaling/v1";
-            Refused::internal(format!(
+            BoxedRejection::internal(format!(
                 "{task} ({object}; autoscaling/v1, Kind=Scale) to proper version: {target}"
             ))
         };

@@ -14,12 +14,12 @@ use crate::gotext;
 use crate::kinds::custom::ScalePaths;
 use crate::metadata;
 use crate::profile::since;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Method;
 use crate::request::options::PatchType;
 use crate::selector;
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 use crate::store::{Stored, joined};
 use crate::verbs::check_name;
 
@@ -42,14 +42,14 @@ impl ApiServer {
             }
             _ => None,
         };
-        let entry = self.entry(call).map_err(|refused| self.missing_scale(call, refused))?;
+        let entry = self.entry(call).map_err(|rejection| self.missing_scale(call, rejection))?;
         let is_custom = call.kind.custom.is_some();
         let object = if is_custom { call.kind.served(entry) } else { call.kind.written_form(entry) };
         let (mut current, has_replicas) = build_scale(&object, paths)?;
         if call.request.method == Method::Get {
             if !has_replicas {
                 let why = format!("the spec replicas field {} does not exist", gotext::quote(&paths.spec));
-                return Err(Refused::internal_error(&why));
+                return Err(BoxedRejection::internal_error(&why));
             }
             return Ok(Reply::object(200, Stored::new(current, None)));
         }
@@ -62,7 +62,7 @@ impl ApiServer {
             Method::Put => (replacement.unwrap_or_default(), ScaleOwners::default()),
             Method::Patch if applies => self.apply_scale(call, &object, &current)?,
             Method::Patch => (self.patch_scale(call, &current)?, ScaleOwners::default()),
-            _ => return Err(Refused::method_not_allowed()),
+            _ => return Err(BoxedRejection::method_not_allowed()),
         };
         check_place(call, &scale)?;
         if !applies {
@@ -95,14 +95,20 @@ impl ApiServer {
         if wanted < 0 {
             let why = "must be greater than or equal to 0";
             let error = FieldError::invalid("spec.replicas", wanted, why);
-            return Err(Refused::invalid("autoscaling", "Scale", &call.path.name, &[error], &self.profile));
+            return Err(BoxedRejection::invalid(
+                "autoscaling",
+                "Scale",
+                &call.path.name,
+                &[error],
+                &self.profile,
+            ));
         }
         let (uid, own) = (metadata::text(scale, "uid"), metadata::text(object, "uid"));
         if call.request.method == Method::Patch && !uid.is_empty() && uid != own {
             let resource = &call.kind.resource;
             let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {own}");
             let part = format!("{}/scale", resource.plural);
-            return Err(Refused::conflict(resource, &part, &call.path.name, &why));
+            return Err(BoxedRejection::conflict(resource, &part, &call.path.name, &why));
         }
         let mut next = object.clone();
         for field in ["uid", "resourceVersion"] {
@@ -124,7 +130,7 @@ fn replicas(scale: &Value) -> i64 {
 fn check_place(call: &Call<'_>, scale: &Value) -> Outcome<()> {
     let namespace = metadata::text(scale, "namespace");
     if !namespace.is_empty() && namespace != call.path.namespace {
-        return Err(Refused::other_namespace());
+        return Err(BoxedRejection::other_namespace());
     }
     check_name(call, scale)
 }
@@ -134,7 +140,7 @@ fn scaled_custom(object: &Value, scale: &Value, paths: &ScalePaths, call: &Call<
     let wanted = replicas(scale);
     if wanted == UNSET {
         let path = gotext::quote(&paths.spec);
-        return Err(Refused::bad_request(format!("the spec replicas field {path} cannot be empty")));
+        return Err(BoxedRejection::bad_request(format!("the spec replicas field {path} cannot be empty")));
     }
     let mut next = object.clone();
     let uid = metadata::text(scale, "uid");
@@ -151,14 +157,14 @@ fn scaled_custom(object: &Value, scale: &Value, paths: &ScalePaths, call: &Call<
 
 impl ApiServer {
     /// The rejection for a missing object, or for the scale of a Deployment in earlier minors.
-    fn missing_scale(&self, call: &Call<'_>, refused: Refused) -> Refused {
+    fn missing_scale(&self, call: &Call<'_>, rejection: BoxedRejection) -> BoxedRejection {
         let resource = &call.kind.resource;
         let names_scale = resource.plural == DEPLOYMENTS.plural && resource.group == DEPLOYMENTS.group;
-        if refused.code != 404 || !names_scale || self.profile.minor >= since::SCALE_OF_MISSING {
-            return refused;
+        if rejection.code != 404 || !names_scale || self.profile.minor >= since::SCALE_OF_MISSING {
+            return rejection;
         }
         let scale = Resource { plural: "deployments/scale".into(), ..resource.clone() };
-        Refused::not_found(&scale, &call.path.name)
+        BoxedRejection::not_found(&scale, &call.path.name)
     }
 }
 
@@ -223,10 +229,12 @@ fn nested<'a>(object: &'a Value, names: &[&str]) -> Outcome<Option<&'a Value>> {
 }
 
 /// The error for a value of another type than the path needs.
-fn wrong_type(path: &str, value: &Value, expected: &str) -> Refused {
+fn wrong_type(path: &str, value: &Value, expected: &str) -> BoxedRejection {
     let (path, found) = (path.trim_start_matches('.'), gotext::plain(value));
     let actual = gotext::type_name(value);
-    Refused::internal(format!(".{path} accessor error: {found} is of the type {actual}, expected {expected}"))
+    BoxedRejection::internal(format!(
+        ".{path} accessor error: {found} is of the type {actual}, expected {expected}"
+    ))
 }
 
 /// Sets the number at a path of names, and adds the objects on the way (`unstructured.SetNestedField`).
@@ -244,7 +252,7 @@ fn set_nested(object: &mut Value, names: &[&str], number: i64) -> Outcome<()> {
     Ok(())
 }
 
-fn no_map(names: &[&str]) -> Refused {
+fn no_map(names: &[&str]) -> BoxedRejection {
     let path = names.join(".");
-    Refused::internal(format!("value cannot be set because .{path} is not a map[string]interface{{}}"))
+    BoxedRejection::internal(format!("value cannot be set because .{path} is not a map[string]interface{{}}"))
 }

@@ -13,12 +13,12 @@ use crate::gotext::json_type;
 use crate::kinds::Kind;
 use crate::kinds::typed::Source;
 use crate::metadata;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::request::Body;
 use crate::request::options::FieldValidation;
 use crate::request::{body, options, yaml};
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 use crate::verbs::update;
 
 impl ApiServer {
@@ -37,7 +37,7 @@ impl ApiServer {
         let kind = Arc::clone(&call.kind);
         let live = match self.entry(call) {
             Ok(entry) => Some(kind.served(entry)),
-            Err(refused) if !creates_missing(call) => return Err(refused),
+            Err(rejection) if !creates_missing(call) => return Err(rejection),
             Err(_) => None,
         };
         let config = configuration(call, &kind.resource)?;
@@ -60,7 +60,7 @@ impl ApiServer {
         call.options.field_validation = FieldValidation::Ignore;
         let encoded = object["metadata"].clone();
         let object = decode::object_from(call, object, Source::Map, &self.profile)
-            .map_err(|refused| unconverted(refused, &kind, &config))?;
+            .map_err(|rejection| unconverted(rejection, &kind, &config))?;
         call.is_encoded_anew = kind.custom.is_some() && has_more_metadata(&encoded, &object["metadata"]);
         call.owners = Owners::Decided(managers);
         Ok((object, is_new))
@@ -91,17 +91,19 @@ pub(crate) fn configuration(call: &mut Call<'_>, resource: &Resource) -> Outcome
     let (given, version) = (text("kind"), text("apiVersion"));
     if given != resource.kind || version != resource.api_version() {
         let (group, version) = version.rsplit_once('/').unwrap_or(("", version));
-        return Err(Refused::bad_request(format!("invalid object type: {group}/{version}, Kind={given}")));
+        return Err(BoxedRejection::bad_request(format!(
+            "invalid object type: {group}/{version}, Kind={given}"
+        )));
     }
     if config["metadata"].get("managedFields").is_some_and(Value::is_array) {
-        return Err(Refused::bad_request("metadata.managedFields must be nil"));
+        return Err(BoxedRejection::bad_request("metadata.managedFields must be nil"));
     }
     Ok(config)
 }
 
 /// Parses the body, which is YAML or JSON. Repeated keys go into the call.
 fn read(call: &mut Call<'_>) -> Outcome<Value> {
-    let wrong = |why: String| Refused::bad_request(format!("error decoding YAML: {why}"));
+    let wrong = |why: String| BoxedRejection::bad_request(format!("error decoding YAML: {why}"));
     let value = match &call.request.body {
         Body::Value(value) => (*value).clone(),
         Body::Empty | Body::Delete(_) => json!({}),
@@ -139,7 +141,7 @@ pub(crate) fn report_repeated_keys(call: &mut Call<'_>) -> Outcome<()> {
         FieldValidation::Warn => call.warnings.extend(repeated),
         FieldValidation::Strict => {
             let why = yaml::strict_error(&repeated);
-            return Err(Refused::bad_request(format!(
+            return Err(BoxedRejection::bad_request(format!(
                 "error strict decoding YAML: error converting YAML to JSON: {why}"
             )));
         }
@@ -148,11 +150,11 @@ pub(crate) fn report_repeated_keys(call: &mut Call<'_>) -> Outcome<()> {
 }
 
 /// The error for a merged object that is none of the kind. Custom resources are not converted.
-fn unconverted(refused: Refused, kind: &Kind, config: &Value) -> Refused {
+fn unconverted(rejection: BoxedRejection, kind: &Kind, config: &Value) -> BoxedRejection {
     if kind.custom.is_some() {
-        return refused;
+        return rejection;
     }
-    let why = refused.message.strip_prefix(&decode::unhandled_prefix(kind)).unwrap_or(&refused.message);
+    let why = rejection.message.strip_prefix(&decode::unhandled_prefix(kind)).unwrap_or(&rejection.message);
     let resource = &kind.resource;
     let gvk = format!("{}/{}, Kind={}", resource.group, resource.version, resource.kind);
     let converted = format!("unable to convert unstructured object to {gvk}: {why}");
@@ -167,10 +169,10 @@ fn check_new(call: &Call<'_>, object: &Value) -> Outcome<()> {
         let text = format!(
             "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         );
-        return Err(Refused::conflict(resource, &resource.plural, name, &text));
+        return Err(BoxedRejection::conflict(resource, &resource.plural, name, &text));
     }
     update::check_name(call, object)?;
-    options::version(metadata::text(object, "resourceVersion")).map(drop).map_err(Refused::internal)
+    options::version(metadata::text(object, "resourceVersion")).map(drop).map_err(BoxedRejection::internal)
 }
 
 /// Updates the annotation of kubectl's client-side apply, if the object has one and `kubectl` is the field manager.

@@ -12,13 +12,13 @@ use crate::kinds::Kind;
 use crate::kinds::typed::Source;
 use crate::patch::{merged, printed};
 use crate::profile::Profile;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
 use crate::request::body;
 use crate::request::duplicates::huge_number;
 use crate::request::options::{FieldValidation, PatchType};
 use crate::request::{Body, JSON_PATCH, MERGE_PATCH};
 use crate::server::ApiServer;
-use crate::status::{Outcome, Refused};
 use crate::store::Stored;
 
 /// The patch types of custom resources. Built-in kinds also accept strategic merge patches.
@@ -86,7 +86,7 @@ impl ApiServer {
                 FieldValidation::Strict => {
                     let why = format!("strict decoding error: {}", problems.join(", "));
                     let error = FieldError::invalid("patch", shown(call), why);
-                    return Err(Refused::invalid("", "", "", &[error], &self.profile));
+                    return Err(BoxedRejection::invalid("", "", "", &[error], &self.profile));
                 }
             }
         } else {
@@ -98,13 +98,13 @@ impl ApiServer {
         } else {
             decode::unversioned(call, &mut object).and_then(|()| decode::object(call, object, &self.profile))
         };
-        decoded.map_err(|refused| {
+        decoded.map_err(|rejection| {
             let shown = match kind {
                 PatchType::Strategic => gotext::plain(patch),
                 // Patch the object a second time for the message: cheaper than a copy of every patched object.
                 _ => shown(call),
             };
-            undecodable(refused, &call.kind, shown, &self.profile)
+            undecodable(rejection, &call.kind, shown, &self.profile)
         })
     }
 }
@@ -134,21 +134,21 @@ fn patch_type(call: &Call<'_>) -> Outcome<PatchType> {
     match (PatchType::of(call.request).ok_or(()), &call.kind.custom) {
         (Ok(kind), None) if kind != PatchType::Apply => Ok(kind),
         (Ok(kind @ (PatchType::Json | PatchType::Merge)), Some(_)) => Ok(kind),
-        (_, Some(_)) => Err(Refused::media_type(&CUSTOM_TYPES)),
-        (_, None) => Err(Refused::patch_type()),
+        (_, Some(_)) => Err(BoxedRejection::media_type(&CUSTOM_TYPES)),
+        (_, None) => Err(BoxedRejection::patch_type()),
     }
 }
 
 /// The error for a patch whose result is not an object of the kind. It names the patch, not the body.
-fn undecodable(refused: Refused, kind: &Kind, shown: String, profile: &Profile) -> Refused {
-    if refused.code != 400 {
-        return refused;
+fn undecodable(rejection: BoxedRejection, kind: &Kind, shown: String, profile: &Profile) -> BoxedRejection {
+    if rejection.code != 400 {
+        return rejection;
     }
     // The patch may have changed the kind and the version that the message begins with.
     let end = format!(" cannot be handled as a {}: ", kind.resource.kind);
-    let why = refused.message.split_once(&end).map_or(&*refused.message, |(_, why)| why);
+    let why = rejection.message.split_once(&end).map_or(&*rejection.message, |(_, why)| why);
     let error = FieldError::invalid("patch", shown, why);
-    Refused::invalid("", "", "", &[error], profile)
+    BoxedRejection::invalid("", "", "", &[error], profile)
 }
 
 /// The patch, and the paths of its repeated fields.
@@ -166,13 +166,14 @@ fn read(call: &Call<'_>, kind: PatchType) -> Outcome<(Value, Vec<String>)> {
                 && let Some(number) = huge_number(bytes)
             {
                 let why = format!("json: cannot unmarshal number {number} into Go value of type float64");
-                return Err(Refused::bad_request(format!("{prefix}{why}")));
+                return Err(BoxedRejection::bad_request(format!("{prefix}{why}")));
             }
-            parsed
-                .map_err(|error| Refused::bad_request(format!("{prefix}{}", body::json_error(&error, bytes))))
+            parsed.map_err(|error| {
+                BoxedRejection::bad_request(format!("{prefix}{}", body::json_error(&error, bytes)))
+            })
         }
         Body::Empty | Body::Delete(_) => {
-            Err(Refused::bad_request(format!("{prefix}unexpected end of JSON input")))
+            Err(BoxedRejection::bad_request(format!("{prefix}unexpected end of JSON input")))
         }
     }
 }

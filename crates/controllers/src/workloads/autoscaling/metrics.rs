@@ -11,7 +11,7 @@ const NO_RESOURCE: &str = "unable to fetch metrics from resource metrics API: th
 
 /// A metric without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Failure {
+pub(super) struct MetricError {
     /// The reason of the Event and of the condition.
     pub(super) reason: &'static str,
     /// The message of the Event.
@@ -22,7 +22,7 @@ pub(super) struct Failure {
     detail: Option<String>,
 }
 
-impl Failure {
+impl MetricError {
     /// The error as part of the one about all metrics.
     pub(super) fn context(&self) -> String {
         format!("failed to get {}: {}", self.wanted, self.detail.as_ref().unwrap_or(&self.error))
@@ -34,22 +34,22 @@ impl Failure {
 }
 
 /// Why the metric of an autoscaler in `namespace` has no value.
-pub(super) fn failure(metric: &Value, namespace: &str) -> Failure {
+pub(super) fn failure(metric: &Value, namespace: &str) -> MetricError {
     match metric["type"].as_str().unwrap_or_default() {
         "Resource" => {
             let source = &metric["resource"];
             let wanted = format!("{} resource metric value", text(&source["name"]));
-            Failure::of("FailedGetResourceMetric", wanted, of_resource(source))
+            MetricError::of("FailedGetResourceMetric", wanted, of_resource(source))
         }
         "ContainerResource" => {
             let source = &metric["containerResource"];
             let wanted = format!("{} container metric value", text(&source["container"]));
-            Failure::of("FailedGetContainerResourceMetric", wanted, of_resource(source))
+            MetricError::of("FailedGetContainerResourceMetric", wanted, of_resource(source))
         }
         "Pods" => {
             let name = text(&metric["pods"]["metric"]["name"]);
             let error = format!("unable to get metric {name}: {NO_CUSTOM}");
-            Failure::of("FailedGetPodsMetric", "pods metric value", error)
+            MetricError::of("FailedGetPodsMetric", "pods metric value", error)
         }
         "External" => of_external(&metric["external"], namespace),
         _ => of_object(&metric["object"], namespace),
@@ -66,16 +66,16 @@ fn of_resource(source: &Value) -> String {
     format!("failed to get {name} {amount}: unable to get metrics for resource {name}: {NO_RESOURCE}")
 }
 
-fn of_object(source: &Value, namespace: &str) -> Failure {
+fn of_object(source: &Value, namespace: &str) -> MetricError {
     let (name, object) = (text(&source["metric"]["name"]), &source["describedObject"]);
     let (kind, object) = (text(&object["kind"]), text(&object["name"]));
     let error = format!("unable to get metric {name}: {kind} on {namespace} {object}/{NO_CUSTOM}");
     let detail = (source["target"]["type"] == "AverageValue")
         .then(|| format!("failed to get {name} object metric: {error}"));
-    Failure { detail, ..Failure::of("FailedGetObjectMetric", "object metric value", error) }
+    MetricError { detail, ..MetricError::of("FailedGetObjectMetric", "object metric value", error) }
 }
 
-fn of_external(source: &Value, namespace: &str) -> Failure {
+fn of_external(source: &Value, namespace: &str) -> MetricError {
     let name = text(&source["metric"]["name"]);
     let selector = &source["metric"]["selector"];
     let selector = if selector.is_null() { "nil".to_owned() } else { go_selector(selector) };
@@ -85,5 +85,5 @@ fn of_external(source: &Value, namespace: &str) -> Failure {
     );
     let detail = Some(format!("failed to get {name} external metric: {error}"));
     let wanted = format!("{name} external metric value");
-    Failure { detail, ..Failure::of("FailedGetExternalMetric", wanted, error) }
+    MetricError { detail, ..MetricError::of("FailedGetExternalMetric", wanted, error) }
 }

@@ -73,9 +73,9 @@ impl AutoscalerController {
             }
         }
         for (key, answer) in self.queue.process_answers(input.answers, input.now) {
-            if let (Err(refusal), Some("scale")) = (&answer.outcome, answer.write.subresource) {
+            if let (Err(rejection), Some("scale")) = (&answer.outcome, answer.write.subresource) {
                 let size = size_of(&answer.write);
-                let text = format!("New size: {size}; reason: ; error: {}", refusal.message);
+                let text = format!("New size: {size}; reason: ; error: {}", rejection.message);
                 self.events.add(&key, Notice::warning("FailedRescale", text));
             }
         }
@@ -126,7 +126,7 @@ impl AutoscalerController {
     /// Reports that no metric has a value.
     fn fail_for_metrics(&mut self, key: &Key, autoscaler: &Object, round: &mut Round) {
         let metrics = autoscaler.list("/spec/metrics");
-        let failures: Vec<metrics::Failure> =
+        let failures: Vec<metrics::MetricError> =
             metrics.iter().map(|metric| metrics::failure(metric, autoscaler.namespace())).collect();
         for failure in &failures {
             self.events.add(key, Notice::warning(failure.reason, failure.error.clone()));

@@ -68,12 +68,12 @@ impl CronJobController {
 
     /// Adds the Event about a Job that could not be created or deleted.
     fn events_of_rejection(&mut self, key: &Key, answer: &Answer) {
-        let Err(refusal) = &answer.outcome else { return };
+        let Err(rejection) = &answer.outcome else { return };
         let notice = match answer.write.verb() {
-            "create" if !is_of_terminating_namespace(refusal) && refusal.reason != "AlreadyExists" => {
-                Notice::warning("FailedCreate", format!("Error creating job: {}", refusal.message))
+            "create" if !is_of_terminating_namespace(rejection) && rejection.reason != "AlreadyExists" => {
+                Notice::warning("FailedCreate", format!("Error creating job: {}", rejection.message))
             }
-            "delete" => Notice::warning("FailedDelete", format!("Deleted job: {}", refusal.message)),
+            "delete" => Notice::warning("FailedDelete", format!("Deleted job: {}", rejection.message)),
             _ => return,
         };
         self.events.add(key, notice);

@@ -110,12 +110,12 @@ impl DeploymentController {
                     self.events.add(&deployment, notice);
                 }
             }
-            Err(refusal) if answer.write.verb() == "create" && refusal.reason != "AlreadyExists" => {
-                if is_of_terminating_namespace(refusal) {
+            Err(rejection) if answer.write.verb() == "create" && rejection.reason != "AlreadyExists" => {
+                if is_of_terminating_namespace(rejection) {
                     return;
                 }
                 let set = &answer.write.name;
-                let why = format!("Failed to create new replica set \"{set}\": {}", refusal.message);
+                let why = format!("Failed to create new replica set \"{set}\": {}", rejection.message);
                 self.events.add(&deployment, Notice::warning("ReplicaSetCreateError", why.clone()));
                 self.queue.add(deployment.clone());
                 self.rejected.insert(deployment, (why, now + REFUSAL_PAUSE));

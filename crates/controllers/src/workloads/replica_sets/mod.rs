@@ -25,7 +25,7 @@ pub struct ReplicaSetController {
     kind: Resource,
     queue: WorkQueue,
     /// The message of the last rejected pod creation.
-    refusals: BTreeMap<Key, String>,
+    rejections: BTreeMap<Key, String>,
     events: EventLog,
     version: ControllerVersion,
     started: bool,
@@ -53,7 +53,7 @@ impl ReplicaSetController {
         Self {
             kind,
             queue: WorkQueue::default(),
-            refusals: BTreeMap::new(),
+            rejections: BTreeMap::new(),
             events: EventLog::of(component),
             version: ControllerVersion::default(),
             started: false,
@@ -91,15 +91,15 @@ impl ReplicaSetController {
         let answers = self.queue.settle_answers(input.answers, input.now);
         add_pod_events(&mut self.events, &self.kind, &answers);
         for (set, answer) in answers {
-            if let (Err(refusal), "create") = (&answer.outcome, answer.write.verb()) {
-                self.refusals.insert(set, refusal.message.clone());
+            if let (Err(rejection), "create") = (&answer.outcome, answer.write.verb()) {
+                self.rejections.insert(set, rejection.message.clone());
             }
         }
         for answer in input.answers.iter().filter(|answer| answer.write.verb() == "create") {
             if let Some(set) =
                 answer.outcome.as_ref().ok().and_then(|pod| owners::controller_of(pod, &self.kind))
             {
-                self.refusals.remove(&set);
+                self.rejections.remove(&set);
             }
         }
     }
@@ -157,7 +157,7 @@ impl Reconcile for ReplicaSetController {
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         let Some(set) = view.get_key(key) else {
-            self.refusals.remove(key);
+            self.rejections.remove(key);
             self.events.forget(key);
             return Vec::new();
         };
@@ -165,7 +165,7 @@ impl Reconcile for ReplicaSetController {
             .filter(|pod| owners::is_active(pod) || is_ending(pod))
             .partition(|pod| owners::is_active(pod));
         if pods.len() >= wanted_replicas(set) {
-            self.refusals.remove(key);
+            self.rejections.remove(key);
         }
         let mut writes = if set.is_terminating() { Vec::new() } else { self.scale(set, &pods, view) };
         let counts = replica_set_status::Counts::of(set, &pods, now);
@@ -175,8 +175,8 @@ impl Reconcile for ReplicaSetController {
         let counts_terminating =
             self.kind == REPLICA_SETS && self.version.differences_in(view).counts_terminating;
         let counts = counts.with_terminating(counts_terminating.then_some(terminating.len()));
-        let refusal = self.refusals.get(key).map(String::as_str);
-        writes.extend(replica_set_status::write_status(&self.kind, set, &counts, refusal, now));
+        let rejection = self.rejections.get(key).map(String::as_str);
+        writes.extend(replica_set_status::write_status(&self.kind, set, &counts, rejection, now));
         writes
     }
 
@@ -203,7 +203,7 @@ impl Actor for ReplicaSetController {
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
         let mut step = self.reconcile(input);
-        if let Some((set, why)) = self.refusals.first_key_value() {
+        if let Some((set, why)) = self.rejections.first_key_value() {
             step.why = format!("a pod of {set}: {why}").into();
         }
         step

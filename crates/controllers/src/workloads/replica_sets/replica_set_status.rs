@@ -50,7 +50,7 @@ pub(super) fn write_status(
     kind: &Resource,
     set: &Object,
     counts: &Counts,
-    refusal: Option<&str>,
+    rejection: Option<&str>,
     now: Time,
 ) -> Option<Write> {
     let mut status = json!({ "replicas": counts.all, "observedGeneration": set.generation() });
@@ -67,7 +67,7 @@ pub(super) fn write_status(
         status["terminatingReplicas"] = json!(terminating);
     }
     let mut conditions: Vec<Value> = set.list("/status/conditions").to_vec();
-    match refusal {
+    match rejection {
         Some(why) if condition::find_in_status(set, "ReplicaFailure").is_none() => {
             let failure = Condition::new("ReplicaFailure", "True", "FailedCreate", why);
             condition::set(&mut conditions, &failure, now);

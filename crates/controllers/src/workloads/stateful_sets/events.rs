@@ -40,13 +40,13 @@ pub(super) fn notice(set: &Key, answer: &Answer, capitalizes: bool) -> Option<No
             let pod = pod_of_claim(set, name);
             Notice::normal(verb.successful, format!("{begin} Claim {name} Pod {pod} in {of_set} success"))
         }
-        (Err(refusal), _) if refusal.reason == "AlreadyExists" => return None,
-        (Err(refusal), true) => {
-            let error = &refusal.message;
+        (Err(rejection), _) if rejection.reason == "AlreadyExists" => return None,
+        (Err(rejection), true) => {
+            let error = &rejection.message;
             Notice::warning(verb.failed, format!("{begin} Pod {name} in {of_set} failed error: {error}"))
         }
-        (Err(refusal), false) => {
-            let (pod, error) = (pod_of_claim(set, name), &refusal.message);
+        (Err(rejection), false) => {
+            let (pod, error) = (pod_of_claim(set, name), &rejection.message);
             let text = format!("{begin} Claim {name} for Pod {pod} in {of_set} failed error: {error}");
             Notice::warning(verb.failed, text)
         }

@@ -1,19 +1,19 @@
 //! Faults of API requests and of the programs that send them.
 //!
-//! `trouble.rs` says what a fault does to a request or a watch, `perturbation.rs` describes random faults, `program.rs`
+//! `effect.rs` says what a fault does to a request or a watch, `random_faults.rs` describes random faults, `program.rs`
 //! those of programs.
 
+mod effect;
 mod filter;
 mod hits;
-mod perturbation;
 mod program;
-mod trouble;
+mod random_faults;
 
+pub use effect::{ErrorFault, FaultEffect, KillMoment, LostAnswer, WatchFault};
 pub use filter::{RequestAttributes, RequestFilter, VERBS};
 pub use hits::Hits;
-pub use perturbation::{Perturbation, PerturbationKind};
 pub use program::ProgramFault;
-pub use trouble::{InjectedError, KillMoment, LostAnswer, Trouble, WatchTrouble};
+pub use random_faults::{RandomFaultKind, RandomFaults};
 
 /// A fault of the API server's answers to requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct RequestFault {
     /// The requests that may be affected.
     pub requests: RequestFilter,
     /// The effect on them.
-    pub trouble: Trouble,
+    pub effect: FaultEffect,
     /// The subset of matching requests; of a trouble that ends watches, the subset of their events. All events means
     /// that open watches end at once.
     pub hits: Hits,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Permission, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster, Permission,
 };
 use windtunnel_core::resources::{
     CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS, SECURITY_CONTEXT_CONSTRAINTS,
@@ -84,7 +84,7 @@ impl AdmissionPlugin for SecurityContextConstraints {
         request: &AdmissionRequest<'_>,
         pod: &mut Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let is_new = request.writes(&PODS) && request.operation == AdmissionOperation::Create;
         if !is_new || pod["spec"]["os"]["name"] == "windows" {
             return Ok(());
@@ -93,7 +93,7 @@ impl AdmissionPlugin for SecurityContextConstraints {
         if constraints.is_empty() || is_exempt_namespace(cluster, request.namespace) {
             return Ok(());
         }
-        let chosen = choose(&constraints, request, pod, cluster).map_err(Rejection::Forbidden)?;
+        let chosen = choose(&constraints, request, pod, cluster).map_err(AdmissionRejection::Forbidden)?;
         let annotations = &mut pod["metadata"]["annotations"];
         if !annotations.is_object() {
             *annotations = json!({});

@@ -45,7 +45,7 @@ fn pod(namespace: &str, annotations: &Value, spec: Value) -> Write {
 fn admitted(server: &mut ApiServer, user: &Identity, write: &Write) -> String {
     match server.write(write, user, now()) {
         Ok(pod) => pod["metadata"]["annotations"][CHOSEN].as_str().unwrap_or("none").to_owned(),
-        Err(refusal) => refusal.message,
+        Err(rejection) => rejection.message,
     }
 }
 

@@ -215,16 +215,17 @@ impl Retrieval {
     pub(super) fn created(&mut self, answer: &Answer, now: Time) {
         self.stage = match &answer.outcome {
             Ok(object) => Stage::Await { name: object.name().to_owned(), poll_at: now + JOB_POLL },
-            Err(refusal) => Stage::Failed(refusal.message.clone()),
+            Err(rejection) => Stage::Failed(rejection.message.clone()),
         };
     }
 
     /// Handles the answer to a deletion of a Job or Pod. Operators that use Jobs only log errors.
     pub(super) fn pruned(&mut self, by: By, answer: &Answer) {
-        if let (Err(refusal), By::Pod, Operation::Delete(_)) = (&answer.outcome, by, &answer.write.operation)
+        if let (Err(rejection), By::Pod, Operation::Delete(_)) =
+            (&answer.outcome, by, &answer.write.operation)
         {
             let kind = if answer.write.resource == JOBS { "job" } else { "pod" };
-            let text = format!("failed to delete {kind} {}: {}", answer.write.name, refusal.message);
+            let text = format!("failed to delete {kind} {}: {}", answer.write.name, rejection.message);
             self.prune_errors.push(text);
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use windtunnel_controllers::registry::{Image, OpenPgp};
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Change, ChangeKind, Operation, Refusal};
+use windtunnel_core::{Change, ChangeKind, Operation, Rejection};
 
 use super::*;
 use crate::release::Release;
@@ -47,14 +47,14 @@ fn left_behind(names: &[&str], phase: &str) -> View {
     view
 }
 
-/// Answers all writes: creations succeed, deletions fail with `refusals` in turn.
-fn answer(retrieval: &mut Retrieval, by: By, out: &mut Outbox, refusals: &[(u16, &str)], now: Time) {
-    let mut refusals = refusals.iter();
+/// Answers all writes: creations succeed, deletions fail with `rejections` in turn.
+fn answer(retrieval: &mut Retrieval, by: By, out: &mut Outbox, rejections: &[(u16, &str)], now: Time) {
+    let mut rejections = rejections.iter();
     for write in out.take() {
         let purpose = out.answered();
-        let outcome = match (write.operation.clone(), refusals.next()) {
+        let outcome = match (write.operation.clone(), rejections.next()) {
             (Operation::Create(object), _) => Ok(Object::new(object)),
-            (_, Some((code, message))) => Err(Refusal {
+            (_, Some((code, message))) => Err(Rejection {
                 code: *code,
                 reason: String::new(),
                 message: (*message).to_owned(),
@@ -71,7 +71,7 @@ fn answer(retrieval: &mut Retrieval, by: By, out: &mut Outbox, refusals: &[(u16,
 }
 
 /// The seconds until the retrieval fails, and its error. `None` if it takes longer than an hour.
-fn end(version: &str, view: &View, refusals: &[(u16, &str)]) -> Option<(i64, String)> {
+fn end(version: &str, view: &View, rejections: &[(u16, &str)]) -> Option<(i64, String)> {
     let (mut site, mut retrieval) = begun(version, view);
     let by = site.behaviour.retrieval;
     let mut out = Outbox::default();
@@ -81,7 +81,7 @@ fn end(version: &str, view: &View, refusals: &[(u16, &str)]) -> Option<(i64, Str
             return Some((at.duration_since(now()).as_secs(), outcome.unwrap_err().text));
         }
         if out.awaits(Purpose::Prune) || out.awaits(Purpose::Retrieve) {
-            answer(&mut retrieval, by, &mut out, refusals, at);
+            answer(&mut retrieval, by, &mut out, rejections, at);
         } else {
             at = retrieval.wake_at()?;
         }
@@ -89,8 +89,8 @@ fn end(version: &str, view: &View, refusals: &[(u16, &str)]) -> Option<(i64, Str
     None
 }
 
-fn ends(version: &str, view: &View, refusals: &[(u16, &str)]) -> (i64, String) {
-    end(version, view, refusals).unwrap()
+fn ends(version: &str, view: &View, rejections: &[(u16, &str)]) -> (i64, String) {
+    end(version, view, rejections).unwrap()
 }
 
 #[test]

@@ -68,9 +68,9 @@ impl Failure {
     }
 
     /// A failure because the API server rejected manifest `index` of `total`, named `kind "namespace/name"`.
-    /// `refusal` is a reason of `metav1.Status`, or `NoMatch` for a kind that the API server does not serve.
-    pub(in crate::cvo) fn of_manifest(manifest: &str, index: u32, total: u32, refusal: &str) -> Self {
-        let (reason, cause) = match refusal {
+    /// `rejection` is a reason of `metav1.Status`, or `NoMatch` for a kind that the API server does not serve.
+    pub(in crate::cvo) fn of_manifest(manifest: &str, index: u32, total: u32, rejection: &str) -> Self {
+        let (reason, cause) = match rejection {
             "NotFound" | "AlreadyExists" => {
                 ("UpdatePayloadResourceNotFound", "resource may have been deleted")
             }
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn every_rejection_has_a_reason_and_a_summary() {
-        for (refusal, reason, summary) in [
+        for (rejection, reason, summary) in [
             ("NotFound", "UpdatePayloadResourceNotFound", "some resources could not be updated"),
             ("AlreadyExists", "UpdatePayloadResourceNotFound", "some resources could not be updated"),
             ("Conflict", "UpdatePayloadResourceConflict", "some resources could not be updated"),
@@ -306,14 +306,14 @@ mod tests {
             ),
             ("BadRequest", "UpdatePayloadFailed", "the update could not be applied"),
         ] {
-            let failure = rejected(refusal);
+            let failure = rejected(rejection);
             assert_eq!((failure.reason.as_str(), failure.summary().as_str()), (reason, summary));
         }
     }
 
     #[test]
     fn every_rejection_has_its_cause_in_the_message() {
-        for (refusal, cause) in [
+        for (rejection, cause) in [
             ("NotFound", ": resource may have been deleted"),
             ("Conflict", ": someone else is updating this resource"),
             ("Timeout", ": the server is down or not responding"),
@@ -325,7 +325,10 @@ mod tests {
             ("NoMatch", ": the server does not recognize this resource, check extension API servers"),
             ("BadRequest", ""),
         ] {
-            assert_eq!(rejected(refusal).message, format!("Could not update role \"ns/a\" (3 of 9){cause}"));
+            assert_eq!(
+                rejected(rejection).message,
+                format!("Could not update role \"ns/a\" (3 of 9){cause}")
+            );
         }
     }
 

@@ -16,7 +16,7 @@ const NAME_FORM_OF_RISKS: &str = "^ack-([4-5][.][0-9]{1,})-[^-]";
 
 /// A gate without an acknowledgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Gate {
+pub(super) struct AdminGate {
     pub(super) name: String,
     pub(super) reason: &'static str,
     /// The text of the gate, or the error in it.
@@ -28,7 +28,7 @@ pub(super) fn closed(
     style: UpgradeableStyle,
     version: &str,
     view: &View,
-) -> Result<Vec<Gate>, (&'static str, &'static str)> {
+) -> Result<Vec<AdminGate>, (&'static str, &'static str)> {
     if version.is_empty() {
         return Ok(Vec::new());
     }
@@ -41,8 +41,8 @@ pub(super) fn closed(
     Ok(named.filter_map(|(name, text)| judge(style, name, text, version, acks)).collect())
 }
 
-fn judge(style: UpgradeableStyle, name: &str, text: &str, version: &str, acks: &Object) -> Option<Gate> {
-    let closed = |reason, message| Some(Gate { name: name.to_owned(), reason, message });
+fn judge(style: UpgradeableStyle, name: &str, text: &str, version: &str, acks: &Object) -> Option<AdminGate> {
+    let closed = |reason, message| Some(AdminGate { name: name.to_owned(), reason, message });
     let Some((major, minor)) = release_of_gate(name) else {
         let invalid = |form| {
             format!("admin-gates configmap gate name {name} has invalid format; must comply with \"{form}\"")

@@ -9,7 +9,7 @@ use crate::cvo::behaviour::Behaviour;
 
 /// The reason for a rejection or a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cvo) struct Objection {
+pub(in crate::cvo) struct PreconditionError {
     pub(in crate::cvo) reason: String,
     pub(in crate::cvo) message: String,
     /// Whether it rejects the update.
@@ -27,7 +27,7 @@ pub(in crate::cvo) fn judge(
     cluster_version: &Object,
     desired: &Version,
     target: &Version,
-) -> Option<Objection> {
+) -> Option<PreconditionError> {
     let completed = completed_version(cluster_version).parse::<Version>().ok();
     let current = if behaviour.counts_from_desired { Some(desired) } else { completed.as_ref() }?;
     let condition = Condition::from_value(condition::find_in_status(cluster_version, KIND)?);
@@ -35,7 +35,7 @@ pub(in crate::cvo) fn judge(
         return None;
     }
     let rejection = |condition: Condition| {
-        Some(Objection { reason: condition.reason, message: condition.message, blocks: true })
+        Some(PreconditionError { reason: condition.reason, message: condition.message, blocks: true })
     };
     if line(target) > line(current) {
         return rejection(condition);
@@ -54,12 +54,12 @@ pub(in crate::cvo) fn judge(
 }
 
 /// The warning about overrides that do not block the update.
-fn unmanaged(overrides: &str, current: &Version, target: &Version) -> Objection {
+fn unmanaged(overrides: &str, current: &Version, target: &Version) -> PreconditionError {
     let reason = checks::OVERRIDES_SET;
     let message = format!(
         "Retarget from {current} to {target} is not blocked by {reason}. But the cluster-version operator is not managing these resources; they are currently the responsibility of the agent that set the overrides: {overrides}"
     );
-    Objection { reason: reason.to_owned(), message, blocks: false }
+    PreconditionError { reason: reason.to_owned(), message, blocks: false }
 }
 
 fn line(version: &Version) -> (u64, u64) {
@@ -76,13 +76,13 @@ fn overrides(cluster_version: &Object, upgradeable: Condition) -> Option<Conditi
 }
 
 /// The warning about a new patch target during a minor or major update.
-fn retarget(completed: &Version, current: &Version, target: &Version) -> Option<Objection> {
+fn retarget(completed: &Version, current: &Version, target: &Version) -> Option<PreconditionError> {
     let (word, what) = match (current.major > completed.major, line(current) > line(completed)) {
         (true, _) => ("Major", "major"),
         (false, true) => ("Minor", "minor"),
         (false, false) => return None,
     };
-    Some(Objection {
+    Some(PreconditionError {
         reason: format!("{word}VersionClusterUpdateInProgress"),
         message: format!(
             "Retarget to {target} while a {what} version update from {completed} to {current} is in progress"

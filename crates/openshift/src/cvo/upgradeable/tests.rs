@@ -274,8 +274,8 @@ fn judge(completed: &str, desired: &str, target: &str, reason: &str) -> String {
         ],
     } }));
     let [desired, target] = [desired, target].map(|version| version.parse().unwrap());
-    let objection = precondition::judge(behaviour(completed), &object, &desired, &target);
-    objection.map_or_else(String::new, |o| {
+    let error = precondition::judge(behaviour(completed), &object, &desired, &target);
+    error.map_or_else(String::new, |o| {
         format!("{}{}: {}", if o.blocks { "" } else { "(warning) " }, o.reason, o.message)
     })
 }

@@ -269,13 +269,13 @@ impl Worker {
         now: Time,
         out: &mut Outbox,
     ) {
-        let Err(refusal) = &answer.outcome else {
+        let Err(rejection) = &answer.outcome else {
             self.conflicted = false;
             return self.queue.succeeded();
         };
         let found = view.get(&CLUSTER_VERSIONS, "", "version");
-        let mut error = refusal.message.as_str();
-        if refusal.code == 409
+        let mut error = rejection.message.as_str();
+        if rejection.code == 409
             && !self.conflicted
             && let Some(cluster_version) = found
         {
@@ -306,7 +306,7 @@ impl Worker {
     /// one in the log.
     pub(super) fn failing_status_answered(&mut self, answer: &Answer, now: Time, out: &mut Outbox) {
         let last = std::mem::take(&mut self.last_error);
-        let error = answer.outcome.as_ref().err().map_or(last, |refusal| refusal.message.clone());
+        let error = answer.outcome.as_ref().err().map_or(last, |rejection| rejection.message.clone());
         let dropped = format_args!("Dropping \"{KEY}\" out of the queue clusterversion: {error}");
         out.info(now, "cvo.go:801", dropped);
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CONFIG_MAPS};
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Change, ChangeKind, Refusal};
+use windtunnel_core::{Change, ChangeKind, Rejection};
 
 use super::*;
 use crate::cvo::behaviour::Behaviour;
@@ -45,7 +45,7 @@ fn writes_for(purpose: Purpose, out: &mut Outbox) -> Vec<Write> {
 
 fn conflict(write: Write) -> Answer {
     let (reason, message) = ("Conflict".to_owned(), "the object has been modified".to_owned());
-    Answer { write, outcome: Err(Refusal { code: 409, reason, message, details: Value::Null }) }
+    Answer { write, outcome: Err(Rejection { code: 409, reason, message, details: Value::Null }) }
 }
 
 fn own() -> Release {

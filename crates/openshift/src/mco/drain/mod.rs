@@ -161,16 +161,16 @@ impl DrainController {
         else {
             return;
         };
-        let Err(refusal) = &answer.outcome else { return };
-        if refusal.code != 404 {
+        let Err(rejection) = &answer.outcome else { return };
+        if rejection.code != 404 {
             let key = answer.write.key();
             let error = format!(
                 "error when evicting pods/{:?} -n {:?} (will retry after 5s): {}",
-                key.name, key.namespace, refusal.message
+                key.name, key.namespace, rejection.message
             );
             self.effects.push(Effect::Log(klog(Severity::Error, now, "drain_controller.go:162", error)));
         }
-        match refusal.code {
+        match rejection.code {
             404 => {}
             429 => {
                 marks::EVICTION_REFUSED.reach();
@@ -178,7 +178,7 @@ impl DrainController {
             }
             _ => {
                 marks::EVICTION_FAILED.reach();
-                drain.attempt.failure = Some(failure_of(&answer.write.key(), &refusal.message));
+                drain.attempt.failure = Some(failure_of(&answer.write.key(), &rejection.message));
                 self.queue.add(node.clone());
             }
         }

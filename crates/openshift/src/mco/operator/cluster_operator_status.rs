@@ -7,7 +7,7 @@ use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::MACHINE_CONFIG_POOLS;
 use windtunnel_core::{Object, View};
 
-use super::pools::Problem;
+use super::pools::PoolSyncError;
 use super::{pools, skew};
 use crate::manifests::MajorMinor;
 use crate::mco::{boot_images, cgroup_mode};
@@ -121,7 +121,7 @@ fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &Vi
 /// Upgradeable is always a new one.
 pub(super) fn is_own(condition: &Condition) -> bool {
     condition.kind == "Upgradeable"
-        || condition.kind == "Degraded" && Problem::REASONS.contains(&condition.reason.as_str())
+        || condition.kind == "Degraded" && PoolSyncError::REASONS.contains(&condition.reason.as_str())
 }
 
 /// Returns whether a release sets Upgradeable to False with cgroup v1: 4.18 from 4.18.6 on, and 4.19.

@@ -23,7 +23,7 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, Object, View, Write, condition};
 
 use self::cluster_operator_status::Report;
-use self::pools::{Problem, WantedRelease};
+use self::pools::{PoolSyncError, WantedRelease};
 use super::annotations::RELEASE_VERSION;
 use super::{CONTROLLER_CONFIG, NAMESPACE, boot_images, daemon_set, install, operands};
 use crate::environment::Environment;
@@ -168,19 +168,19 @@ impl MachineConfigOperator {
         }
         self.seen = None;
         let wanted = WantedRelease { version: &version, commit: &commit, os_image: &os_image, line };
-        let problem = match pools::check_pools(view, &wanted) {
+        let error = match pools::check_pools(view, &wanted) {
             Ok(()) => {
                 (self.waits_since, self.gave_up) = (None, None);
                 let mut versions = release.versions_of(self.facts_of(release));
                 versions.sort_by_key(|(name, _)| name != cluster_operator_status::OPERATOR);
                 return report(&Report::Done(&versions));
             }
-            Err(problem) => problem,
+            Err(error) => error,
         };
         step.why = "the required pools".into();
-        match self.failure(&problem, line, view, now) {
+        match self.failure(&error, line, view, now) {
             Some((reason, failure)) => report(&Report::Failed(reason, &failure)),
-            None => report(&Report::Waiting(problem.why())),
+            None => report(&Report::Waiting(error.why())),
         }
     }
 
@@ -210,7 +210,7 @@ impl MachineConfigOperator {
     /// The reason and the error to report if a time limit has passed or the operator failed a moment ago.
     fn failure(
         &mut self,
-        problem: &Problem,
+        error: &PoolSyncError,
         line: MajorMinor,
         view: &View,
         now: Time,
@@ -221,20 +221,20 @@ impl MachineConfigOperator {
         }
         let since = *self.waits_since.get_or_insert(now);
         let over = after(since, PER_MACHINE * required_machines(view));
-        let failure = match problem {
-            Problem::Fails(why) | Problem::HasNoBuilder(why) => why.clone(),
-            Problem::Waits(why) if over <= now => {
+        let failure = match error {
+            PoolSyncError::Fails(why) | PoolSyncError::HasNoBuilder(why) => why.clone(),
+            PoolSyncError::Waits(why) if over <= now => {
                 let error = pools::error(line);
                 format!("{error}during syncRequiredMachineConfigPools: [context deadline exceeded, {why}]")
             }
-            Problem::Waits(_) => {
+            PoolSyncError::Waits(_) => {
                 self.recheck_at(Some(over));
                 return None;
             }
         };
-        (self.waits_since, self.gave_up) = (None, Some((now, problem.reason(), failure.clone())));
+        (self.waits_since, self.gave_up) = (None, Some((now, error.reason(), failure.clone())));
         self.recheck_at(Some(after(now, RETRY)));
-        Some((problem.reason(), failure))
+        Some((error.reason(), failure))
     }
 
     fn recheck_at(&mut self, at: Option<Time>) {

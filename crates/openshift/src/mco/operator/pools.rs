@@ -16,7 +16,7 @@ const REPORTS_REASON: MajorMinor = (4, 19);
 
 /// Why the operator cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Problem {
+pub(super) enum PoolSyncError {
     /// It retries until its time limit.
     Waits(String),
     /// It fails at once.
@@ -25,7 +25,7 @@ pub(super) enum Problem {
     HasNoBuilder(String),
 }
 
-impl Problem {
+impl PoolSyncError {
     /// The possible reasons of the condition Degraded.
     pub(super) const REASONS: [&str; 2] = ["RequiredPoolsFailed", "MachineOSBuilderFailed"];
 
@@ -55,20 +55,20 @@ pub(super) struct WantedRelease<'a> {
 
 /// Returns the first problem, unless the builder of custom images can run, all required pools have the release
 /// and no pool is degraded.
-pub(super) fn check_pools(view: &View, wanted: &WantedRelease<'_>) -> Result<(), Problem> {
+pub(super) fn check_pools(view: &View, wanted: &WantedRelease<'_>) -> Result<(), PoolSyncError> {
     if let Some(why) = layering::objection(view) {
-        return Err(Problem::HasNoBuilder(why));
+        return Err(PoolSyncError::HasNoBuilder(why));
     }
     for pool in view.list(&MACHINE_CONFIG_POOLS) {
         if condition::is_true(pool, "Degraded") {
-            return Err(Problem::Waits(degraded(pool, wanted.line)));
+            return Err(PoolSyncError::Waits(degraded(pool, wanted.line)));
         }
         if !is_required(pool) {
             continue;
         }
         if let Err(why) = has_reached(pool, view, wanted) {
             let name = pool.name();
-            return Err(Problem::Waits(format!(
+            return Err(PoolSyncError::Waits(format!(
                 "MachineConfigPool {name} has not progressed to latest configuration: {why}, retrying"
             )));
         }
@@ -138,16 +138,16 @@ fn has_reached(pool: &Object, view: &View, wanted: &WantedRelease<'_>) -> Result
     Ok(())
 }
 
-fn not_updated(pool: &Object, line: MajorMinor) -> Problem {
+fn not_updated(pool: &Object, line: MajorMinor) -> PoolSyncError {
     let name = pool.name();
     if pool["spec"]["paused"] == true {
         let error = error(line);
-        return Problem::Fails(format!(
+        return PoolSyncError::Fails(format!(
             "{error}required MachineConfigPool {name} is paused and cannot sync until it is unpaused"
         ));
     }
     let [total, ready, updated, unavailable, degraded] = counts(pool);
-    Problem::Waits(format!(
+    PoolSyncError::Waits(format!(
         "required MachineConfigPool {name} is not ready, retrying. Status: (total: {total}, ready {ready}, updated: {updated}, unavailable: {unavailable}, degraded: {degraded})"
     ))
 }

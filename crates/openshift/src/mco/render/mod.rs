@@ -77,7 +77,7 @@ impl RenderController {
             };
             let write = match &answer.outcome {
                 Ok(config) => self.report_generated(pool, config, input.now),
-                Err(refusal) => conditions::write(pool, &not_rendered(pool, &refusal.message), input.now),
+                Err(rejection) => conditions::write(pool, &not_rendered(pool, &rejection.message), input.now),
             };
             if let Some(write) = write {
                 self.queue.send(&MACHINE_CONFIG_POOLS.key_of(pool), write, &mut writes);

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use windtunnel_core::patch;
 
-use crate::judge::Exchange;
-use crate::lab::bare;
 use crate::release::Definition;
 use crate::schema::{Place, Spot, get};
+use crate::servers::bare;
 use crate::trap::{Harm, Trap, Witness};
+use crate::trial::Exchange;
 
 /// The name under which a scenario keeps the value that is lost later.
 const KEPT: &str = "before";

@@ -21,9 +21,9 @@ const PAUSE_FACTOR_MAX: u32 = 8;
 
 impl Controller {
     /// Notes that the API server rejects an object of this kind, probably for some time.
-    fn note_rejection(&mut self, resource: &Resource, refusal: &Status) {
-        self.observer.note(Note::Failed { why: &refusal.message });
-        self.rejections.insert(resource.kind.to_string(), refusal.message.clone());
+    fn note_rejection(&mut self, resource: &Resource, rejection: &Status) {
+        self.observer.note(Note::Failed { why: &rejection.message });
+        self.rejections.insert(resource.kind.to_string(), rejection.message.clone());
     }
 
     pub(in crate::controller) async fn publish_config_map(&mut self) -> Result<(), RoundError> {

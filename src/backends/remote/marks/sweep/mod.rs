@@ -179,7 +179,7 @@ fn finalize(wire: &Arc<Wire>, namespace: &Value) {
 /// namespaces, namespaces come first, so that nothing new is created in them; otherwise they come after their
 /// content.
 fn kinds(wire: &Arc<Wire>, controllers: bool) -> Result<Vec<Kind>, String> {
-    let get = |path: &str| wire.get(path).checked().map_err(|refusal| refusal.message);
+    let get = |path: &str| wire.get(path).checked().map_err(|rejection| rejection.message);
     let mut roots = vec![("/api/v1".to_owned(), String::new(), "v1".to_owned())];
     for group in get("/apis")?["groups"].as_array().into_iter().flatten() {
         let name = group["name"].as_str().unwrap_or_default();
@@ -223,8 +223,8 @@ fn list(wire: &Arc<Wire>, path: &str) -> Result<Vec<Value>, String> {
             _ => Vec::new(),
         }),
         // The kind was removed with its definition.
-        Err(refusal) if matches!(refusal.code, 404 | 405) => Ok(Vec::new()),
-        Err(refusal) => Err(refusal.message),
+        Err(rejection) if matches!(rejection.code, 404 | 405) => Ok(Vec::new()),
+        Err(rejection) => Err(rejection.message),
     }
 }
 

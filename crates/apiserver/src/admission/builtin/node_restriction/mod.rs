@@ -6,7 +6,7 @@ mod tokens;
 
 use serde_json::Value;
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster,
 };
 use windtunnel_core::{Resource, text_of};
 
@@ -36,7 +36,7 @@ impl AdmissionPlugin for NodeRestriction {
         request: &AdmissionRequest<'_>,
         object: &mut Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let is_node = request.user.groups.iter().any(|group| group == GROUP);
         let Some(node) = request.user.user.strip_prefix(USER).filter(|_| is_node) else { return Ok(()) };
         if request.operation == AdmissionOperation::Connect {
@@ -50,7 +50,7 @@ impl AdmissionPlugin for NodeRestriction {
     }
 }
 
-fn check(kubelet: &mut Kubelet<'_>) -> Result<(), Rejection> {
+fn check(kubelet: &mut Kubelet<'_>) -> Result<(), AdmissionRejection> {
     let (request, minor) = (kubelet.request, kubelet.cluster.kubernetes_minor());
     match (&*request.resource.group, &*request.resource.plural) {
         ("", "pods") => pods::check(kubelet),
@@ -79,17 +79,20 @@ struct Kubelet<'a> {
     cluster: &'a mut dyn AdmittingCluster,
 }
 
-fn forbidden(why: impl Into<String>) -> Rejection {
-    Rejection::Forbidden(why.into())
+fn forbidden(why: impl Into<String>) -> AdmissionRejection {
+    AdmissionRejection::Forbidden(why.into())
 }
 
 /// The error of the lists that the server keeps, which name kinds in the singular.
-fn not_found(kind: &Resource, name: &str) -> Rejection {
+fn not_found(kind: &Resource, name: &str) -> AdmissionRejection {
     let singular = kind.kind.to_lowercase();
-    Rejection::NotFound(Box::new(Resource { plural: singular.into(), ..kind.clone() }), name.to_owned())
+    AdmissionRejection::NotFound(
+        Box::new(Resource { plural: singular.into(), ..kind.clone() }),
+        name.to_owned(),
+    )
 }
 
-fn reject<T>(why: impl Into<String>) -> Result<T, Rejection> {
+fn reject<T>(why: impl Into<String>) -> Result<T, AdmissionRejection> {
     Err(forbidden(why))
 }
 
@@ -117,13 +120,13 @@ impl Kubelet<'_> {
         self.request.old.unwrap_or(&Value::Null)
     }
 
-    fn unexpected_operation(&self) -> Rejection {
+    fn unexpected_operation(&self) -> AdmissionRejection {
         forbidden(format!("unexpected operation {}", quote(self.request.operation.name())))
     }
 }
 
 /// Kubelets only report the sizes and conditions of claims.
-fn check_claim(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
+fn check_claim(kubelet: &Kubelet<'_>) -> Result<(), AdmissionRejection> {
     if kubelet.request.subresource != "status" {
         return reject("may only update PVC status");
     }
@@ -152,7 +155,7 @@ fn check_claim(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
     ))
 }
 
-fn check_lease(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
+fn check_lease(kubelet: &Kubelet<'_>) -> Result<(), AdmissionRejection> {
     if kubelet.request.namespace != LEASE_NAMESPACE {
         return reject(format!("can only access leases in the {LEASE_NAMESPACE:?} system namespace"));
     }
@@ -162,14 +165,14 @@ fn check_lease(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
     Ok(())
 }
 
-fn check_csi_node(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
+fn check_csi_node(kubelet: &Kubelet<'_>) -> Result<(), AdmissionRejection> {
     if kubelet.name() != kubelet.node {
         return reject("can only access CSINode with the same name as the requesting node");
     }
     Ok(())
 }
 
-fn check_slice(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
+fn check_slice(kubelet: &Kubelet<'_>) -> Result<(), AdmissionRejection> {
     let (verb, slice) = match kubelet.request.operation {
         AdmissionOperation::Create => ("create", kubelet.object),
         AdmissionOperation::Delete => ("delete", kubelet.old()),
@@ -184,7 +187,7 @@ fn check_slice(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
 }
 
 /// Kubelets request certificates for themselves only.
-fn check_certificate(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
+fn check_certificate(kubelet: &Kubelet<'_>) -> Result<(), AdmissionRejection> {
     let signer = text_of(&kubelet.object["spec"], "signerName");
     if !kubelet.is(AdmissionOperation::Create) || !KUBELET_SIGNERS.contains(&signer) {
         return Ok(());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use windtunnel_core::requests::admission::{AdmissionOperation, Rejection};
+use windtunnel_core::requests::admission::{AdmissionOperation, AdmissionRejection};
 
 use super::{Kubelet, reject};
 use crate::gotext::quote;
@@ -28,7 +28,7 @@ const DOMAINS: [&str; 2] = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 /// The domain of labels that keep pods away from kubelets that others control.
 const RESTRICTED: &str = "node-restriction.kubernetes.io";
 
-pub(super) fn check(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
+pub(super) fn check(kubelet: &Kubelet<'_>) -> Result<(), AdmissionRejection> {
     let (node, name) = (kubelet.quoted(), kubelet.request.name);
     let name = if name.is_empty() { kubelet.name() } else { name };
     if name != kubelet.node {
@@ -41,7 +41,7 @@ pub(super) fn check(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
     }
 }
 
-fn check_new(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
+fn check_new(kubelet: &Kubelet<'_>) -> Result<(), AdmissionRejection> {
     let node = kubelet.quoted();
     if !kubelet.object["spec"]["configSource"].is_null() {
         return reject(format!("node {node} is not allowed to create pods with a non-nil configSource"));
@@ -52,7 +52,7 @@ fn check_new(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
     }
 }
 
-fn check_update(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
+fn check_update(kubelet: &Kubelet<'_>) -> Result<(), AdmissionRejection> {
     let (node, new, old) = (kubelet.quoted(), kubelet.object, kubelet.old());
     let source = |node: &Value| node["spec"]["configSource"].clone();
     if !source(new).is_null() && source(new) != source(old) {

@@ -1,7 +1,7 @@
 //! Pods: kubelets create those of their static files, and delete, evict and report those on their node.
 
 use serde_json::Value;
-use windtunnel_core::requests::admission::{AdmissionOperation, Rejection};
+use windtunnel_core::requests::admission::{AdmissionOperation, AdmissionRejection};
 use windtunnel_core::resources::{NODES, PODS};
 use windtunnel_core::{Object, text_of};
 
@@ -11,7 +11,7 @@ use crate::gotext::quote;
 /// The annotation of pods that stand for static files of a kubelet.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-pub(super) fn check(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
+pub(super) fn check(kubelet: &Kubelet<'_>) -> Result<(), AdmissionRejection> {
     let request = kubelet.request;
     match (request.subresource, request.operation) {
         ("", AdmissionOperation::Create) => check_new(kubelet),
@@ -34,12 +34,12 @@ pub(super) fn check(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
 }
 
 /// The stored pod of a request.
-fn stored(kubelet: &Kubelet<'_>) -> Result<Object, Rejection> {
+fn stored(kubelet: &Kubelet<'_>) -> Result<Object, AdmissionRejection> {
     let (namespace, name) = (kubelet.request.namespace, kubelet.request.name);
     kubelet.cluster.object(&PODS, namespace, name).ok_or_else(|| not_found(&PODS, name))
 }
 
-fn check_deleted(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
+fn check_deleted(kubelet: &Kubelet<'_>) -> Result<(), AdmissionRejection> {
     if stored(kubelet)?["spec"]["nodeName"] == kubelet.node {
         return Ok(());
     }
@@ -47,14 +47,14 @@ fn check_deleted(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
     reject(format!("node {node} can only delete pods with spec.nodeName set to itself"))
 }
 
-fn check_eviction(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
+fn check_eviction(kubelet: &Kubelet<'_>) -> Result<(), AdmissionRejection> {
     if stored(kubelet)?["spec"]["nodeName"] == kubelet.node {
         return Ok(());
     }
     reject(format!("node {} can only evict pods with spec.nodeName set to itself", kubelet.node))
 }
 
-fn check_status(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
+fn check_status(kubelet: &Kubelet<'_>) -> Result<(), AdmissionRejection> {
     let (node, new, old) = (kubelet.quoted(), kubelet.object, kubelet.old());
     if old["spec"]["nodeName"] != kubelet.node {
         return reject(format!(
@@ -79,7 +79,7 @@ fn pairs(map: &Value) -> Vec<(&String, &Value)> {
     map.as_object().into_iter().flatten().collect()
 }
 
-fn check_new(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
+fn check_new(kubelet: &Kubelet<'_>) -> Result<(), AdmissionRejection> {
     let (node, pod) = (kubelet.quoted(), kubelet.object);
     if pod["metadata"]["annotations"].get(MIRROR).is_none() {
         let mirror = quote(MIRROR);
@@ -100,7 +100,7 @@ fn check_new(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
 }
 
 /// The only owner of a static pod is its node.
-fn check_owner(kubelet: &Kubelet<'_>) -> Result<(), Rejection> {
+fn check_owner(kubelet: &Kubelet<'_>) -> Result<(), AdmissionRejection> {
     let node = kubelet.quoted();
     let owners =
         kubelet.object["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -24,10 +24,10 @@ fn pod(name: &str, node: &str) -> Value {
     json!({ "metadata": { "name": name, "namespace": "a", "uid": name }, "spec": { "nodeName": node } })
 }
 
-fn text(result: Result<(), Rejection>) -> String {
+fn text(result: Result<(), AdmissionRejection>) -> String {
     match result {
         Ok(()) => String::new(),
-        Err(Rejection::Forbidden(text)) => text,
+        Err(AdmissionRejection::Forbidden(text)) => text,
         Err(other) => format!("{other:?}"),
     }
 }

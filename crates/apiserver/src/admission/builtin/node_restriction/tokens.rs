@@ -1,7 +1,7 @@
 //! Tokens: kubelets request those for pods on their node, with the audiences that the pod mounts.
 
 use serde_json::Value;
-use windtunnel_core::requests::admission::{AdmissionOperation, Permission, Rejection};
+use windtunnel_core::requests::admission::{AdmissionOperation, AdmissionRejection, Permission};
 use windtunnel_core::resources::PODS;
 use windtunnel_core::{Object, Resource, text_of};
 
@@ -13,7 +13,7 @@ const CLAIMS: Resource = Resource::namespaced("", "v1", "PersistentVolumeClaim",
 const VOLUMES: Resource = Resource::cluster("", "v1", "PersistentVolume", "persistentvolumes");
 const DRIVERS: Resource = Resource::cluster("storage.k8s.io", "v1", "CSIDriver", "csidrivers");
 
-pub(super) fn check(kubelet: &mut Kubelet<'_>) -> Result<(), Rejection> {
+pub(super) fn check(kubelet: &mut Kubelet<'_>) -> Result<(), AdmissionRejection> {
     if !kubelet.is(AdmissionOperation::Create) || kubelet.request.subresource != "token" {
         return Ok(());
     }
@@ -44,7 +44,7 @@ pub(super) fn check(kubelet: &mut Kubelet<'_>) -> Result<(), Rejection> {
     check_audience(kubelet, &pod)
 }
 
-fn check_audience(kubelet: &mut Kubelet<'_>, pod: &Object) -> Result<(), Rejection> {
+fn check_audience(kubelet: &mut Kubelet<'_>, pod: &Object) -> Result<(), AdmissionRejection> {
     let audiences = kubelet.object["spec"]["audiences"].as_array().map(Vec::as_slice).unwrap_or_default();
     if audiences.len() > 1 {
         return reject("node may only request 0 or 1 audiences");

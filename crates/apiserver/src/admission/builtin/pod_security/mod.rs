@@ -10,7 +10,7 @@ mod settings;
 
 use serde_json::Value;
 use windtunnel_core::requests::admission::{
-    AdmissionOperation, AdmissionPlugin, AdmissionRequest, AdmittingCluster, InvalidField, Rejection,
+    AdmissionOperation, AdmissionPlugin, AdmissionRejection, AdmissionRequest, AdmittingCluster, InvalidField,
 };
 use windtunnel_core::resources::{NAMESPACES, PODS};
 use windtunnel_core::text_of;
@@ -40,7 +40,7 @@ impl AdmissionPlugin for PodSecurity {
         request: &AdmissionRequest<'_>,
         object: Option<&Value>,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let writes = [AdmissionOperation::Create, AdmissionOperation::Update].contains(&request.operation);
         let Some(object) = object.filter(|_| writes) else { return Ok(()) };
         if request.is_of(&PODS) {
@@ -76,12 +76,12 @@ impl PodSecurity {
         request: &AdmissionRequest<'_>,
         object: &Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         if IGNORED.contains(&request.subresource) || self.is_exempt(request) {
             return Ok(());
         }
         let Some(policy) = self.policy_of(request, cluster) else {
-            return Err(Rejection::Internal(format!(
+            return Err(AdmissionRejection::Internal(format!(
                 "failed to lookup namespace {}",
                 quote(request.namespace)
             )));
@@ -96,7 +96,7 @@ impl PodSecurity {
         let enforced = violations(pod, policy.enforce, server);
         if !enforced.is_empty() {
             let (standard, details) = (quote(&policy.enforce.to_string()), details(&enforced));
-            return Err(Rejection::Forbidden(format!("violates PodSecurity {standard}: {details}")));
+            return Err(AdmissionRejection::Forbidden(format!("violates PodSecurity {standard}: {details}")));
         }
         warn(pod, policy.warn, cluster);
         Ok(())
@@ -124,18 +124,18 @@ impl PodSecurity {
         request: &AdmissionRequest<'_>,
         object: &Value,
         cluster: &mut dyn AdmittingCluster,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), AdmissionRejection> {
         let server = cluster.kubernetes_minor();
         let labels = &object["metadata"]["labels"];
         let (policy, errors) = self.read_policy(labels, server);
         let name = text_of(&object["metadata"], "name");
         // A real server has no warning about a new namespace that is exempt: the request has no name in its path.
         let Some(old) = request.old else {
-            return if errors.is_empty() { Ok(()) } else { Err(Rejection::Invalid(errors)) };
+            return if errors.is_empty() { Ok(()) } else { Err(AdmissionRejection::Invalid(errors)) };
         };
         let (before, errors_before) = self.read_policy(&old["metadata"]["labels"], server);
         if !errors.is_empty() && errors != errors_before {
-            return Err(Rejection::Invalid(errors));
+            return Err(AdmissionRejection::Invalid(errors));
         }
         let (new, old) = (policy.enforce, before.enforce);
         let is_relaxed = new.version == old.version && new.level <= old.level;

@@ -25,7 +25,7 @@ fn pod(image: &str) -> Value {
         "spec": { "hostNetwork": true, "containers": [{ "name": "a", "image": image }] } })
 }
 
-fn check(cluster: &mut Cluster, object: &Value, old: Option<&Value>) -> Result<(), Rejection> {
+fn check(cluster: &mut Cluster, object: &Value, old: Option<&Value>) -> Result<(), AdmissionRejection> {
     cluster.validate(&PodSecurity::default(), &PODS, "", object, old)
 }
 
@@ -33,7 +33,7 @@ const VIOLATION: &str = "violate PodSecurity \"baseline:latest\": host namespace
 
 #[test]
 fn pods_that_violate_the_enforced_level_are_rejected() {
-    let rejection = Rejection::Forbidden(VIOLATION.replacen("violate", "violates", 1));
+    let rejection = AdmissionRejection::Forbidden(VIOLATION.replacen("violate", "violates", 1));
     let mut baseline = cluster(&[("enforce", "baseline")]);
     assert_eq!(check(&mut baseline, &pod("x"), None), Err(rejection.clone()));
     assert_eq!(check(&mut baseline, &pod("x"), Some(&pod("x"))), Ok(()), "nothing changes");
@@ -79,7 +79,9 @@ fn namespaces_need_valid_labels() {
     let check = |object: &Value, old: Option<&Value>| {
         Cluster::new(36).validate(&PodSecurity::default(), &NAMESPACES, "", object, old)
     };
-    let Err(Rejection::Invalid(fields)) = check(&invalid, None) else { panic!("expected field errors") };
+    let Err(AdmissionRejection::Invalid(fields)) = check(&invalid, None) else {
+        panic!("expected field errors")
+    };
     assert_eq!(fields[0].field, "metadata.labels[pod-security.kubernetes.io/enforce]");
     assert_eq!((fields.len(), &fields[1].value), (2, &json!("1.2")));
     assert!(check(&invalid, Some(&valid)).is_err());
@@ -126,7 +128,7 @@ fn namespaces_without_labels_have_the_default_policy() {
     pod["metadata"]["namespace"] = json!("m");
     let other = json!({ "metadata": { "name": "m" } });
     let mut cluster = Cluster::new(36).with([(NAMESPACES, other)]);
-    let rejection = Rejection::Forbidden(VIOLATION.replacen("violate", "violates", 1));
+    let rejection = AdmissionRejection::Forbidden(VIOLATION.replacen("violate", "violates", 1));
     assert_eq!(cluster.validate(&plugin, &PODS, "", &pod, None), Err(rejection));
     pod["spec"]["runtimeClassName"] = json!("r");
     assert_eq!(cluster.validate(&plugin, &PODS, "", &pod, None), Ok(()), "its runtime class is exempt");

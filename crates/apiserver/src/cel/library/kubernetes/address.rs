@@ -3,10 +3,10 @@
 use crate::gotext::quote;
 
 /// The reason why an address is invalid, and the part of it that is.
-type Mistake<'a> = (&'static str, &'a str);
+type AddressError<'a> = (&'static str, &'a str);
 
 /// The message about the first mistake of an invalid address.
-pub(super) fn mistake(text: &str) -> String {
+pub(super) fn error_message(text: &str) -> String {
     let (why, at) = match text.find(['.', ':', '%']).map(|place| &text[place..=place]) {
         Some(".") => ipv4(text),
         Some(":") => ipv6(text),
@@ -17,7 +17,7 @@ pub(super) fn mistake(text: &str) -> String {
     format!("ParseAddr({}): {why}{place}", quote(text))
 }
 
-fn ipv4(text: &str) -> Mistake<'_> {
+fn ipv4(text: &str) -> AddressError<'_> {
     let (mut fields, mut value, mut digits) = (0, 0, 0);
     for (index, byte) in text.bytes().enumerate() {
         match byte {
@@ -42,7 +42,7 @@ fn ipv4(text: &str) -> Mistake<'_> {
     ("IPv4 address too short", "")
 }
 
-fn ipv6(text: &str) -> Mistake<'_> {
+fn ipv6(text: &str) -> AddressError<'_> {
     let (address, zone) = text.split_once('%').map_or((text, None), |(address, zone)| (address, Some(zone)));
     if zone == Some("") {
         return ("zone must be a non-empty string", "");
@@ -90,7 +90,7 @@ fn ipv6(text: &str) -> Mistake<'_> {
 }
 
 /// The mistake of an IPv4 address at the end of an IPv6 one.
-fn embedded(rest: &str, fields: usize, has_gap: bool) -> Mistake<'_> {
+fn embedded(rest: &str, fields: usize, has_gap: bool) -> AddressError<'_> {
     if !has_gap && fields != 6 {
         return ("embedded IPv4 address must replace the final 2 fields of the address", rest);
     }
@@ -117,7 +117,7 @@ mod tests {
             ("1:", "colon must be followed by more characters (at \":\")"),
             ("12345::", "each group must have 4 or less digits (at \"12345::\")"),
         ] {
-            assert_eq!(mistake(text), format!("ParseAddr({}): {why}", quote(text)));
+            assert_eq!(error_message(text), format!("ParseAddr({}): {why}", quote(text)));
         }
     }
 }

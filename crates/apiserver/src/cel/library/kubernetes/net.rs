@@ -38,7 +38,7 @@ fn parse_ip(text: &str) -> Result<IpAddr, String> {
     let shown = quote(text);
     let plain = text.split('%').next().unwrap_or_default();
     let address: IpAddr = plain.parse().map_err(|_| {
-        let why = address::mistake(text);
+        let why = address::error_message(text);
         format!("IP Address {shown} parse error during conversion from string: {why}")
     })?;
     if plain.len() < text.len() {
@@ -64,7 +64,7 @@ fn parse_prefix(text: &str) -> Result<Cidr, String> {
     let error = |why: &str| format!("{FAILED}: netip.ParsePrefix({shown}): {why}");
     let (address, bits) = text.rsplit_once('/').ok_or_else(|| error("no '/'"))?;
     let plain = address.split('%').next().unwrap_or_default();
-    let parsed: IpAddr = plain.parse().map_err(|_| error(&address::mistake(address)))?;
+    let parsed: IpAddr = plain.parse().map_err(|_| error(&address::error_message(address)))?;
     if plain.len() < address.len() {
         return Err(error("IPv6 zones cannot be present in a prefix"));
     }

@@ -23,12 +23,12 @@ fn parse(args: &[Value<'_>]) -> Result<semver::Version, EvalError> {
     let normalise = matches!(args.get(1), Some(Value::Bool(true)));
     let normalised = if normalise { self::normalise(given) } else { given.to_owned() };
     semver::Version::parse(&normalised).map_err(|error| {
-        EvalError::new(mistake(&normalised).unwrap_or_else(|| format!("Invalid semver: {error}")))
+        EvalError::new(error_message(&normalised).unwrap_or_else(|| format!("Invalid semver: {error}")))
     })
 }
 
 /// The message of the real server's parser about the first mistake of a version.
-fn mistake(text: &str) -> Option<String> {
+fn error_message(text: &str) -> Option<String> {
     if text.is_empty() {
         return Some("Version string empty".to_owned());
     }

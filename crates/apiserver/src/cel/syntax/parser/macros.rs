@@ -1,6 +1,6 @@
 //! Calls that are macros: `has`, `all`, `map` and others.
 
-use crate::cel::issue::Issue;
+use crate::cel::expression_error::ExpressionError;
 use crate::cel::syntax::parser::Parser;
 use crate::cel::syntax::{Access, Kind, Loop, LoopKind, Node};
 
@@ -10,7 +10,7 @@ pub(in crate::cel::syntax) fn global(
     at: usize,
     function: String,
     mut args: Vec<Node>,
-) -> Result<Node, Issue> {
+) -> Result<Node, ExpressionError> {
     if function != "has" || args.len() != 1 {
         return Ok(parser.node(at, Kind::Call { function, target: None, args }));
     }
@@ -18,7 +18,7 @@ pub(in crate::cel::syntax) fn global(
         Node { kind: Kind::Select { operand, field, how: Access::Value }, .. } => {
             Ok(parser.node(at, Kind::Select { operand, field, how: Access::Presence }))
         }
-        other => Err(Issue::new(other.at, "invalid argument to has() macro")),
+        other => Err(ExpressionError::new(other.at, "invalid argument to has() macro")),
     }
 }
 
@@ -29,7 +29,7 @@ pub(in crate::cel::syntax) fn member(
     target: Node,
     function: String,
     args: Vec<Node>,
-) -> Result<Node, Issue> {
+) -> Result<Node, ExpressionError> {
     let Some((kind, vars)) = macro_loop(&function, args.len()) else {
         return Ok(parser.node(at, Kind::Call { function, target: Some(Box::new(target)), args }));
     };
@@ -44,7 +44,7 @@ pub(in crate::cel::syntax) fn member(
             parser.node(at, Kind::Ident(names.first().cloned().unwrap_or_default()))
         }
         (_, Some(body)) => body,
-        (_, None) => return Err(Issue::new(at, "argument must be a simple name")),
+        (_, None) => return Err(ExpressionError::new(at, "argument must be a simple name")),
     };
     let inner = Loop { kind, range: target, vars: names, filter, body };
     Ok(parser.node(at, Kind::Loop(Box::new(inner))))
@@ -70,12 +70,12 @@ fn macro_loop(function: &str, args: usize) -> Option<(LoopKind, usize)> {
     })
 }
 
-fn names(args: Vec<Node>) -> Result<Vec<String>, Issue> {
+fn names(args: Vec<Node>) -> Result<Vec<String>, ExpressionError> {
     let mut names = Vec::new();
     for arg in args {
         match arg.kind {
             Kind::Ident(name) => names.push(name),
-            _ => return Err(Issue::new(arg.at, "argument must be a simple name")),
+            _ => return Err(ExpressionError::new(arg.at, "argument must be a simple name")),
         }
     }
     Ok(names)

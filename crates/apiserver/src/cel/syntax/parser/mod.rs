@@ -4,7 +4,7 @@ pub(super) mod macros;
 
 use super::lexer::{self, Token, TokenKind};
 use crate::cel::escape::RESERVED;
-use crate::cel::issue::Issue;
+use crate::cel::expression_error::ExpressionError;
 use crate::cel::syntax::{Access, Element, Entry, Kind, Literal, Node};
 
 /// Maximum nesting depth of operators.
@@ -29,15 +29,15 @@ const FIELD_NAME: &str = "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}";
 const RELATIONS: [&str; 7] = ["<", "<=", ">=", ">", "==", "!=", "in"];
 
 /// Parses an expression. Returns it with its number of nodes.
-pub(crate) fn parse(source: &str) -> Result<(Node, usize), Vec<Issue>> {
+pub(crate) fn parse(source: &str) -> Result<(Node, usize), Vec<ExpressionError>> {
     let length = source.chars().count();
     if length > LENGTH {
         let text = format!("expression code point size exceeds limit: size: {length}, limit {LENGTH}");
-        return Err(vec![Issue::of_all(text)]);
+        return Err(vec![ExpressionError::of_all(text)]);
     }
     let tokens = lexer::tokens(source)?;
     let mut parser = Parser { tokens, next: 0, ids: 0, depth: 0, brackets: 0 };
-    let node = parser.expression().map_err(|issue| vec![issue])?;
+    let node = parser.expression().map_err(|error| vec![error])?;
     let rest = parser.peek();
     if rest.kind != TokenKind::End {
         let is_last = parser.following().kind == TokenKind::End;
@@ -47,9 +47,9 @@ pub(crate) fn parse(source: &str) -> Result<(Node, usize), Vec<Issue>> {
 }
 
 /// The error of a token that cannot be here. It is extraneous if the one after it could be here instead.
-fn unexpected(token: &Token, is_extraneous: bool, expected: &str) -> Issue {
+fn unexpected(token: &Token, is_extraneous: bool, expected: &str) -> ExpressionError {
     let how = if is_extraneous { "extraneous" } else { "mismatched" };
-    Issue::new(token.at, format!("Syntax error: {how} input '{}' expecting {expected}", token.text))
+    ExpressionError::new(token.at, format!("Syntax error: {how} input '{}' expecting {expected}", token.text))
 }
 
 /// Lists the tokens at the start of an operand, and others that are allowed there.
@@ -59,7 +59,7 @@ fn starts(also: &[&str]) -> String {
     format!("{{{}}}", names.join(", "))
 }
 
-type Parsed<T> = Result<T, Issue>;
+type Parsed<T> = Result<T, ExpressionError>;
 
 pub(super) struct Parser {
     tokens: Vec<Token>,
@@ -123,7 +123,7 @@ impl Parser {
     fn close(&mut self, bracket: &str) -> Parsed<()> {
         let token = self.peek();
         if token.kind == TokenKind::End && self.brackets == 1 {
-            return Err(Issue::new(
+            return Err(ExpressionError::new(
                 token.at,
                 format!("Syntax error: missing '{bracket}' at '{}'", token.text),
             ));
@@ -169,7 +169,7 @@ impl Parser {
     fn deeper(&mut self) -> Parsed<()> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(Issue::of_all(format!("expression recursion limit exceeded: {DEPTH}")));
+            return Err(ExpressionError::of_all(format!("expression recursion limit exceeded: {DEPTH}")));
         }
         Ok(())
     }
@@ -356,7 +356,7 @@ impl Parser {
                 let blanks = " ".repeat(token.at.saturating_sub(dot));
                 let text = if token.kind == TokenKind::End { "" } else { &token.text };
                 let text = format!("Syntax error: no viable alternative at input '.{blanks}{text}'");
-                Err(Issue::new(token.at, text))
+                Err(ExpressionError::new(token.at, text))
             }
         }
     }
@@ -377,7 +377,9 @@ impl Parser {
     fn primary(&mut self) -> Parsed<Node> {
         let token = self.peek().clone();
         match token.kind {
-            TokenKind::Literal(Literal::Int(i64::MIN)) => Err(Issue::new(token.at, "invalid int literal")),
+            TokenKind::Literal(Literal::Int(i64::MIN)) => {
+                Err(ExpressionError::new(token.at, "invalid int literal"))
+            }
             TokenKind::Literal(literal) => {
                 self.next += 1;
                 Ok(self.node(token.at, Kind::Literal(literal)))
@@ -407,7 +409,7 @@ impl Parser {
     /// Parses the call of a global function, or else the name at `name_at` alone.
     fn global(&mut self, at: usize, name_at: usize, name: String) -> Parsed<Node> {
         if RESERVED.contains(&name.as_str()) {
-            return Err(Issue::new(name_at, format!("reserved identifier: {name}")));
+            return Err(ExpressionError::new(name_at, format!("reserved identifier: {name}")));
         }
         if !self.next_is("(") {
             return Ok(self.node(at, Kind::Ident(name)));

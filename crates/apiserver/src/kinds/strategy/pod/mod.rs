@@ -3,7 +3,7 @@
 mod disabled;
 mod label_keys;
 mod profiles;
-mod status;
+mod status_writes;
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
@@ -15,7 +15,7 @@ use crate::metadata;
 use crate::profile::since;
 pub(super) use disabled::drop_disabled;
 pub(super) use profiles::copy_profiles;
-pub(super) use status::prepare_status;
+pub(super) use status_writes::prepare_status;
 
 pub(super) fn prepare_create(object: &mut Value, context: Context<'_>) {
     let minor = context.minor;

@@ -21,7 +21,7 @@ const TAKEN: &str = "provided port is already allocated";
 
 /// Why a service gets no addresses or ports.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum AllocationError {
     /// The service requests something impossible.
     Invalid(Vec<FieldError>),
     /// A range is full, or a port for health checks is taken.
@@ -30,7 +30,7 @@ pub(crate) enum Failure {
     Unclassified(String),
 }
 
-impl From<FieldError> for Failure {
+impl From<FieldError> for AllocationError {
     fn from(error: FieldError) -> Self {
         Self::Invalid(vec![error])
     }
@@ -48,12 +48,12 @@ pub(crate) fn allocate(
     taken: &mut AllocatedAddresses,
     profile: &Profile,
     dry_run: bool,
-) -> Result<(), Failure> {
+) -> Result<(), AllocationError> {
     if is_external_name(service) {
         drop_internal_policy(service);
         return Ok(());
     }
-    families::init(service, old, profile).map_err(Failure::Invalid)?;
+    families::init(service, old, profile).map_err(AllocationError::Invalid)?;
     let own = |field: &str| metadata::text(service, field).to_owned();
     taken.without(&own("namespace"), &own("name"), |taken| {
         let headless = service["spec"]["clusterIP"] == "None";
@@ -84,13 +84,13 @@ fn allocate_address(
     taken: &BTreeSet<Ipv4Addr>,
     dry_run: bool,
     minor: u32,
-) -> Result<(), Failure> {
+) -> Result<(), AllocationError> {
     if !has_cluster_ip(&service["spec"]) {
         let free = network.addresses().find(|address| !taken.contains(address));
         let Some(free) = free else {
             let name = crate::gotext::quote(metadata::text(service, "name"));
             let why = format!("failed to allocate a serviceIP for Service {name}: range is full");
-            return Err(Failure::Internal(why));
+            return Err(AllocationError::Internal(why));
         };
         service["spec"]["clusterIP"] = json!(free.to_string());
         service["spec"]["clusterIPs"] = json!([free.to_string()]);
@@ -151,13 +151,13 @@ fn allocates(service: &Value) -> bool {
     service["spec"]["type"] == "NodePort" || service["spec"]["allocateLoadBalancerNodePorts"] != false
 }
 
-fn refused(index: usize, number: i64, why: &str) -> Failure {
+fn rejection(index: usize, number: i64, why: &str) -> AllocationError {
     FieldError::invalid(format!("spec.ports[{index}].nodePort"), number, why).into()
 }
 
 /// Gives node ports to a new service. Ports with the same number share one, whatever their protocol
 /// (`initNodePorts`).
-fn initial_ports(service: &mut Value, numbers: &mut Numbers<'_>) -> Result<(), Failure> {
+fn initial_ports(service: &mut Value, numbers: &mut Numbers<'_>) -> Result<(), AllocationError> {
     let allocates = allocates(service);
     let mut shared: BTreeMap<i64, i64> = BTreeMap::new();
     for index in 0..ports(service).len() {
@@ -168,7 +168,7 @@ fn initial_ports(service: &mut Value, numbers: &mut Numbers<'_>) -> Result<(), F
         }
         let given = match (shared.get(&number).copied(), requested) {
             (Some(earlier), Some(requested)) if earlier != requested => {
-                numbers.take(requested).map_err(|why| refused(index, requested, why))?;
+                numbers.take(requested).map_err(|why| rejection(index, requested, why))?;
                 continue;
             }
             (Some(earlier), _) => earlier,
@@ -177,7 +177,7 @@ fn initial_ports(service: &mut Value, numbers: &mut Numbers<'_>) -> Result<(), F
                 let wanted = ports(service).iter().filter(same).find_map(node_port);
                 let given = match wanted {
                     Some(wanted) => {
-                        numbers.take(wanted).map_err(|why| refused(index, wanted, why))?;
+                        numbers.take(wanted).map_err(|why| rejection(index, wanted, why))?;
                         wanted
                     }
                     None => next_port(numbers)?,
@@ -191,13 +191,13 @@ fn initial_ports(service: &mut Value, numbers: &mut Numbers<'_>) -> Result<(), F
     Ok(())
 }
 
-fn next_port(numbers: &mut Numbers<'_>) -> Result<i64, Failure> {
-    let full = || Failure::Internal("failed to allocate a nodePort: range is full".to_owned());
+fn next_port(numbers: &mut Numbers<'_>) -> Result<i64, AllocationError> {
+    let full = || AllocationError::Internal("failed to allocate a nodePort: range is full".to_owned());
     numbers.next().ok_or_else(full)
 }
 
 /// Gives node ports to the new ports of an updated service (`updateNodePorts`).
-fn updated_ports(service: &mut Value, old: &Value, numbers: &mut Numbers<'_>) -> Result<(), Failure> {
+fn updated_ports(service: &mut Value, old: &Value, numbers: &mut Numbers<'_>) -> Result<(), AllocationError> {
     let allocates = allocates(service);
     let before: BTreeSet<i64> = ports(old).iter().filter_map(node_port).collect();
     numbers.own.extend(&before);
@@ -205,7 +205,7 @@ fn updated_ports(service: &mut Value, old: &Value, numbers: &mut Numbers<'_>) ->
     for index in 0..ports(service).len() {
         match node_port(&ports(service)[index]) {
             Some(number) if before.contains(&number) || !new.insert(number) => {}
-            Some(number) => numbers.take(number).map_err(|why| refused(index, number, why))?,
+            Some(number) => numbers.take(number).map_err(|why| rejection(index, number, why))?,
             None if allocates => {
                 service["spec"]["ports"][index]["nodePort"] = json!(next_port(numbers)?);
             }
@@ -216,26 +216,35 @@ fn updated_ports(service: &mut Value, old: &Value, numbers: &mut Numbers<'_>) ->
         let protocol = port["protocol"].as_str().unwrap_or_default().to_owned();
         let text = format!("duplicate nodePort: {{{protocol} {number}}}");
         if !pairs.insert((protocol, number)) {
-            return Err(Failure::Unclassified(text));
+            return Err(AllocationError::Unclassified(text));
         }
     }
     Ok(())
 }
 
 /// Gives a port for health checks to a service that newly needs one (`allocHealthCheckNodePort`).
-fn health_port(service: &mut Value, old: Option<&Value>, numbers: &mut Numbers<'_>) -> Result<(), Failure> {
+fn health_port(
+    service: &mut Value,
+    old: Option<&Value>,
+    numbers: &mut Numbers<'_>,
+) -> Result<(), AllocationError> {
     if !needs_health_check(&service["spec"]) || old.is_some_and(|old| needs_health_check(&old["spec"])) {
         return Ok(());
     }
     match service["spec"]["healthCheckNodePort"].as_i64().unwrap_or(0) {
         0 => {
-            let full =
-                || Failure::Internal("failed to allocate a HealthCheck NodePort 0: range is full".to_owned());
+            let full = || {
+                AllocationError::Internal(
+                    "failed to allocate a HealthCheck NodePort 0: range is full".to_owned(),
+                )
+            };
             service["spec"]["healthCheckNodePort"] = json!(numbers.next().ok_or_else(full)?);
             Ok(())
         }
         requested => numbers.take(requested).map_err(|why| {
-            Failure::Internal(format!("failed to allocate requested HealthCheck NodePort {requested}: {why}"))
+            AllocationError::Internal(format!(
+                "failed to allocate requested HealthCheck NodePort {requested}: {why}"
+            ))
         }),
     }
 }

@@ -12,7 +12,7 @@ mod tests;
 
 use serde_json::{Value, json};
 
-pub(crate) use allocate::{Failure, allocate};
+pub(crate) use allocate::{AllocationError, allocate};
 pub use network::ServiceNetwork;
 pub(crate) use taken::AllocatedAddresses;
 

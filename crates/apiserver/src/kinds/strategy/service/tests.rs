@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{AllocatedAddresses, Failure, ServiceNetwork, allocate, prepare_create, prepare_update};
+use super::{AllocatedAddresses, AllocationError, ServiceNetwork, allocate, prepare_create, prepare_update};
 use crate::profile::Profile;
 
 /// A service with these fields, as the server creates it, or the message that rejects it.
@@ -25,10 +25,10 @@ fn tried(spec: &Value, old: Option<&Value>, dry_run: bool) -> Result<Value, Stri
     let mut taken = AllocatedAddresses::default();
     let done = allocate(&mut service, old.as_ref(), network, &mut taken, &profile, dry_run);
     done.map_err(|failure| match failure {
-        Failure::Invalid(errors) => {
+        AllocationError::Invalid(errors) => {
             errors.iter().map(|error| error.text(&profile)).collect::<Vec<_>>().join("; ")
         }
-        Failure::Internal(why) | Failure::Unclassified(why) => why,
+        AllocationError::Internal(why) | AllocationError::Unclassified(why) => why,
     })?;
     Ok(service["spec"].clone())
 }

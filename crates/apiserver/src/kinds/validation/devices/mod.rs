@@ -3,6 +3,7 @@
 mod attributes;
 mod binding;
 mod claim;
+mod claim_status;
 mod class;
 mod collections;
 mod configuration;
@@ -14,14 +15,13 @@ mod policy;
 mod request;
 mod selector;
 mod slice;
-mod status;
 mod taint;
 mod template;
 #[cfg(test)]
 mod tests;
 
 pub(super) use claim::claim;
+pub(super) use claim_status::status;
 pub(super) use class::class;
 pub(super) use slice::{slice, warn as slice_warnings};
-pub(super) use status::status;
 pub(super) use template::template;

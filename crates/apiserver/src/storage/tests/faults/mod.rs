@@ -171,7 +171,7 @@ fn run(server: ApiServer, disk: &Disk, fault: DiskFault) -> bool {
             Some(n) => drop(next.insert(name.to_owned(), n.to_owned())),
             None => drop(next.remove(name)),
         }
-        match written.as_ref().map_err(|refusal| refusal.code) {
+        match written.as_ref().map_err(|rejection| rejection.code) {
             Ok(_) if !is_read_only => known = next,
             Err(500) if is_read_only => {}
             Err(500) if disk.has_failed() => allowed = vec![known.clone(), next],
@@ -274,11 +274,11 @@ fn state_derived_from_rejected_writes_is_reverted() {
     let write = |shared: &Shared, write: &Write| shared.write(write, &Identity::admin(), now());
     let shared = served(&disk);
     disk.fail(full);
-    let refused = write(&shared, &define).unwrap_err();
-    assert!(refused.message.contains("No space left on device"), "{refused:?}");
+    let rejection = write(&shared, &define).unwrap_err();
+    assert!(rejection.message.contains("No space left on device"), "{rejection:?}");
     disk.heal();
     assert_eq!(write(&shared, &widget).unwrap_err().code, 404);
-    assert_eq!(write(&shared, &Write::create(&CLUSTER_ROLES, role)).unwrap_err(), refused);
+    assert_eq!(write(&shared, &Write::create(&CLUSTER_ROLES, role)).unwrap_err(), rejection);
     shared.close();
     let shared = served(&disk);
     write(&shared, &define).unwrap();

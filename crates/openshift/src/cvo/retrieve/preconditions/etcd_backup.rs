@@ -6,7 +6,7 @@ use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::CLUSTER_OPERATORS;
 use windtunnel_core::{Object, View};
 
-use super::Failed;
+use super::FailedPrecondition;
 use crate::cvo::upgradeable::completed_version;
 
 /// The condition of ClusterOperator `etcd` about backups.
@@ -14,7 +14,11 @@ const KIND: &str = "RecentBackup";
 
 /// Checks an update to `target`. It needs a backup if its minor is later than that of the last completed
 /// release.
-pub(in crate::cvo) fn check(view: &View, cluster_version: &Object, target: &Version) -> Option<Failed> {
+pub(in crate::cvo) fn check(
+    view: &View,
+    cluster_version: &Object,
+    target: &Version,
+) -> Option<FailedPrecondition> {
     let current = completed_version(cluster_version).parse::<Version>().ok()?;
     if (target.major, target.minor) <= (current.major, current.minor) {
         return None;
@@ -31,5 +35,5 @@ pub(in crate::cvo) fn check(view: &View, cluster_version: &Object, target: &Vers
         },
     };
     let message = if detail.is_empty() { detail } else { format!("{KIND}: {detail}") };
-    Some(Failed::new("EtcdRecentBackup", &reason, &message, true))
+    Some(FailedPrecondition::new("EtcdRecentBackup", &reason, &message, true))
 }

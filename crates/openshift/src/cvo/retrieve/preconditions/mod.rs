@@ -30,7 +30,7 @@ pub(in crate::cvo) enum Verdict {
 
 /// A failed check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Failed {
+struct FailedPrecondition {
     text: String,
     reason: String,
     message: String,
@@ -38,7 +38,7 @@ struct Failed {
     blocks: bool,
 }
 
-impl Failed {
+impl FailedPrecondition {
     fn new(name: &str, reason: &str, message: &str, blocks: bool) -> Self {
         Self {
             text: format!("Precondition \"{name}\" failed because of \"{reason}\": {message}"),
@@ -84,14 +84,14 @@ fn failures_of_state(
     view: &View,
     cluster_version: &Object,
     target: &Version,
-) -> Vec<Failed> {
+) -> Vec<FailedPrecondition> {
     let known = cluster_version.text("/status/desired/version");
     let current = known.parse::<Version>();
     // Each check that needs the current version warns if it is invalid. The update is not rejected, because
     // it may fix the problem.
-    let from = |name, check: &dyn Fn(&Version) -> Option<Failed>| match &current {
+    let from = |name, check: &dyn Fn(&Version) -> Option<FailedPrecondition>| match &current {
         Ok(current) => check(current),
-        Err(_) => Some(Failed::new(name, "InvalidCurrentVersion", &wrong_version(known), false)),
+        Err(_) => Some(FailedPrecondition::new(name, "InvalidCurrentVersion", &wrong_version(known), false)),
     };
     let upgradeable_from = |current: &Version| upgradeable(behaviour, cluster_version, current, target);
     let failures = [
@@ -127,7 +127,7 @@ fn wrong_version(text: &str) -> String {
     }
 }
 
-fn summarize(failures: &[Failed], force: bool) -> Verdict {
+fn summarize(failures: &[FailedPrecondition], force: bool) -> Verdict {
     let texts: Vec<&str> = failures.iter().map(|failed| failed.text.as_str()).collect();
     let summary = match texts.as_slice() {
         [] => return Verdict::Passed,
@@ -143,8 +143,8 @@ fn summarize(failures: &[Failed], force: bool) -> Verdict {
 
 /// `ClusterVersionGiantHop`: rejects a larger major (except from 4 to 5.0, in releases that allow it) and
 /// skipped minors.
-fn giant_hop(behaviour: Behaviour, current: &Version, target: &Version) -> Option<Failed> {
-    let failed = |reason, message: &str| Some(Failed::new(GIANT_HOP, reason, message, true));
+fn giant_hop(behaviour: Behaviour, current: &Version, target: &Version) -> Option<FailedPrecondition> {
+    let failed = |reason, message: &str| Some(FailedPrecondition::new(GIANT_HOP, reason, message, true));
     if target.major > current.major {
         let next_major = behaviour.allows_next_major && (current.major, target.major) == (4, 5);
         if next_major && target.minor == 0 {
@@ -173,13 +173,13 @@ fn upgradeable(
     cluster_version: &Object,
     current: &Version,
     target: &Version,
-) -> Option<Failed> {
-    let objection = precondition::judge(behaviour, cluster_version, current, target)?;
-    Some(Failed::new(UPGRADEABLE, &objection.reason, &objection.message, objection.blocks))
+) -> Option<FailedPrecondition> {
+    let error = precondition::judge(behaviour, cluster_version, current, target)?;
+    Some(FailedPrecondition::new(UPGRADEABLE, &error.reason, &error.message, error.blocks))
 }
 
 /// `ClusterVersionRollback`: accepts a lower version only if it is the previous one and of the same minor.
-fn rollback(cluster_version: &Object, current: &Version, target: &Version) -> Option<Failed> {
+fn rollback(cluster_version: &Object, current: &Version, target: &Version) -> Option<FailedPrecondition> {
     if target >= current {
         return None;
     }
@@ -205,7 +205,7 @@ fn rollback(cluster_version: &Object, current: &Version, target: &Version) -> Op
         ),
         _ => format!("{less}, and the cluster has no previous Semantic Version"),
     };
-    Some(Failed::new(ROLLBACK, "LowDesiredVersion", &message, true))
+    Some(FailedPrecondition::new(ROLLBACK, "LowDesiredVersion", &message, true))
 }
 
 #[cfg(test)]
@@ -289,7 +289,8 @@ mod tests {
 
     #[test]
     fn only_blocking_checks_reject_an_update_and_force_overrides_them() {
-        let (warning, block) = (Failed::new("A", "R", "m", false), Failed::new("B", "R", "m", true));
+        let (warning, block) =
+            (FailedPrecondition::new("A", "R", "m", false), FailedPrecondition::new("B", "R", "m", true));
         let (a, b) = (
             "Precondition \"A\" failed because of \"R\": m",
             "Precondition \"B\" failed because of \"R\": m",

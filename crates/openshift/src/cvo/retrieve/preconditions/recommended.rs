@@ -5,17 +5,21 @@ use serde_json::Value;
 use windtunnel_core::Object;
 use windtunnel_core::condition::{self, Condition};
 
-use super::Failed;
+use super::FailedPrecondition;
 
 /// Checks an update from `current` to `target`. The target must be an available update, or a conditional
 /// update without a risk that applies.
-pub(in crate::cvo) fn check(cluster_version: &Object, current: &str, target: &Version) -> Option<Failed> {
+pub(in crate::cvo) fn check(
+    cluster_version: &Object,
+    current: &str,
+    target: &Version,
+) -> Option<FailedPrecondition> {
     let version = target.to_string();
     if cluster_version.list("/status/availableUpdates").iter().any(|update| update["version"] == *version) {
         return None;
     }
     let failed = |reason: &str, message: &str| {
-        Some(Failed::new("ClusterVersionRecommendedUpdate", reason, message, false))
+        Some(FailedPrecondition::new("ClusterVersionRecommendedUpdate", reason, message, false))
     };
     let conditional = cluster_version.list("/status/conditionalUpdates");
     if let Some(update) = conditional.iter().find(|update| update["release"]["version"] == *version) {

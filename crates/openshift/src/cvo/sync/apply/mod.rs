@@ -225,14 +225,14 @@ impl ApplyLoop {
                     pass.depart(1, self.limit.take(1, self.mode, now));
                 }
             }
-            (Some(PassAction::Task(index)), Err(refusal)) => {
+            (Some(PassAction::Task(index)), Err(rejection)) => {
                 self.failed_attempts += 1;
                 let task = &self.payload.tasks[index];
                 let name = describe(task, self.payload.total);
-                let error = format_args!("error running apply for {name}: {}", refusal.message);
+                let error = format_args!("error running apply for {name}: {}", rejection.message);
                 out.error(now, TASK_FAILED, error);
                 let failure =
-                    Failure::of_manifest(&task.name(), task.index, self.payload.total, &refusal.reason);
+                    Failure::of_manifest(&task.name(), task.index, self.payload.total, &rejection.reason);
                 pass.rejected(failure, now);
             }
             _ => {}

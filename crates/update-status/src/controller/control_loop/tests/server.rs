@@ -34,7 +34,7 @@ struct Inner {
     revision: u64,
     minor: &'static str,
     /// The status code for rejected patches, and how many to reject.
-    refusals: (u16, u32),
+    rejections: (u16, u32),
     hangs: bool,
     objects: BTreeMap<String, Value>,
     watches: Vec<(String, mpsc::UnboundedSender<Bytes>)>,
@@ -49,7 +49,7 @@ impl Server {
             origin: Instant::now(),
             revision: 0,
             minor: "",
-            refusals: (500, 0),
+            rejections: (500, 0),
             hangs: false,
             objects: BTreeMap::new(),
             watches: Vec::new(),
@@ -91,7 +91,7 @@ impl Server {
 
     /// Rejects the next `count` patches with this status code.
     pub(in crate::controller) fn refuse_patches_with(&self, code: u16, count: u32) {
-        self.inner().refusals = (code, count);
+        self.inner().rejections = (code, count);
     }
 
     /// Never responds to the next patch.
@@ -156,7 +156,7 @@ impl Inner {
         let status =
             |code: u16| json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code});
         let Some(mut object) = self.objects.get(collection).cloned() else { return reply(404, &status(404)) };
-        let (code, left) = &mut self.refusals;
+        let (code, left) = &mut self.rejections;
         if *left > 0 {
             *left -= 1;
             return reply(*code, &status(*code));

@@ -18,7 +18,7 @@ use crate::controller::watch::UPDATE_INFORMER_CRD;
 use crate::controller::watch::cache::{Cache, Change};
 use crate::insight::Insight;
 use crate::producer::{
-    Delivery, INFORMERS_MAX, InformerObject, Outcome, Registration, Rejection, RejectionReason, admit,
+    Delivery, INFORMERS_MAX, InformerObject, InsightRejection, Outcome, Registration, RejectionReason, admit,
 };
 use report::Report;
 
@@ -211,7 +211,7 @@ impl Producers {
         };
         for delivery in deliveries.filter(is_foreign).filter(|delivery| delivery.informer != name) {
             let message = format!("spec.informer: {:?} is no informer of this namespace", delivery.informer);
-            let rejection = Rejection::new(RejectionReason::ForeignInformer, message);
+            let rejection = InsightRejection::new(RejectionReason::ForeignInformer, message);
             outcome.rejected.push((delivery.key(), rejection));
         }
         outcome

@@ -2,9 +2,9 @@
 
 mod failure_policy;
 mod indexes;
+pub(in crate::kinds::validation) mod job_status;
 pub(super) mod limits;
 mod selection;
-pub(in crate::kinds::validation) mod status;
 mod success_policy;
 mod update;
 

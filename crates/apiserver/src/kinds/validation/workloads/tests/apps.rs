@@ -6,7 +6,7 @@ use super::template;
 use crate::kinds::validation::examples::{errors, rejects, rejects_updates};
 use crate::kinds::validation::workloads::apps::{daemon_set, deployment, revision, stateful_set};
 use crate::kinds::validation::workloads::controller;
-use crate::kinds::validation::{status, workloads::warnings};
+use crate::kinds::validation::{status_writes, workloads::warnings};
 
 const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', \
     and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
@@ -211,23 +211,23 @@ fn counts_in_a_status_fit_together() {
     let status = |more: Value| json!({ "status": more });
     for (validator, found, wanted) in [
         (
-            status::stateful_set as crate::kinds::validation::Validator,
+            status_writes::stateful_set as crate::kinds::validation::Validator,
             json!({ "replicas": 3, "readyReplicas": 1, "availableReplicas": 2, "collisionCount": 2 }),
             "status.availableReplicas: Invalid value: 2: cannot be greater than status.readyReplicas",
         ),
         (
-            status::replica_set,
+            status_writes::replica_set,
             json!({ "replicas": 3, "readyReplicas": 1, "availableReplicas": 2, "collisionCount": 2 }),
             "status.availableReplicas: Invalid value: 2: cannot be greater than readyReplicas",
         ),
         (
-            status::deployment,
+            status_writes::deployment,
             json!({ "replicas": 1, "updatedReplicas": 2, "collisionCount": 1 }),
             "status.updatedReplicas: Invalid value: 2: cannot be greater than status.replicas; status.collisionCount: \
              Invalid value: 1: cannot be decremented",
         ),
         (
-            status::daemon_set,
+            status_writes::daemon_set,
             json!({ "collisionCount": 2, "numberReady": -1 }),
             "status.numberReady: Invalid value: -1: must be greater than or equal to 0",
         ),

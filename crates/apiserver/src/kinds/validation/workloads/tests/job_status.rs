@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::kinds::validation::examples::errors;
-use crate::kinds::validation::workloads::job::status::check;
+use crate::kinds::validation::workloads::job::job_status::check;
 
 fn condition(kind: &str) -> Value {
     json!({ "type": kind, "status": "True" })

@@ -7,7 +7,7 @@ mod proxies;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windtunnel_core::{Change, ChangeKind, Refusal, Resource};
+use windtunnel_core::{Change, ChangeKind, Rejection, Resource};
 
 use super::*;
 use crate::cvo::payload::testing::{counted, object, operator, payload};
@@ -77,8 +77,8 @@ impl Cluster {
         self.log.push(format!("{seconds} {} {}/{}", write.verb(), write.resource.kind, write.name));
         if let Some(reason) = self.refuse.get(write.name.as_str()) {
             let (reason, message) = ((*reason).to_owned(), String::new());
-            let refusal = Refusal { code: 422, reason, message, details: Value::Null };
-            return Answer { write, outcome: Err(refusal) };
+            let rejection = Rejection { code: 422, reason, message, details: Value::Null };
+            return Answer { write, outcome: Err(rejection) };
         }
         let object = match write.operation.clone() {
             Operation::Create(object) | Operation::Update(object) => {

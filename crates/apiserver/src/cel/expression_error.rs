@@ -9,13 +9,13 @@ const PRINTED_MAX: usize = 100;
 const LINE_MAX: usize = 16_384;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Issue {
+pub(crate) struct ExpressionError {
     /// Position, as the number of characters before it; `None` for a mistake of the whole expression.
     at: Option<usize>,
     text: String,
 }
 
-impl Issue {
+impl ExpressionError {
     pub(crate) fn new(at: usize, text: impl Into<String>) -> Self {
         Self { at: Some(at), text: text.into() }
     }
@@ -27,27 +27,27 @@ impl Issue {
 }
 
 /// Formats mistakes as cel-go prints them: the first hundred, ordered by position.
-pub(crate) fn show(source: &str, issues: &[Issue]) -> String {
-    let (printed, rest) = issues.split_at(issues.len().min(PRINTED_MAX));
-    let mut printed: Vec<&Issue> = printed.iter().collect();
-    printed.sort_by_key(|issue| issue.at);
-    let mut texts: Vec<String> = printed.into_iter().map(|issue| show_one(source, issue)).collect();
+pub(crate) fn show(source: &str, errors: &[ExpressionError]) -> String {
+    let (printed, rest) = errors.split_at(errors.len().min(PRINTED_MAX));
+    let mut printed: Vec<&ExpressionError> = printed.iter().collect();
+    printed.sort_by_key(|error| error.at);
+    let mut texts: Vec<String> = printed.into_iter().map(|error| show_one(source, error)).collect();
     if !rest.is_empty() {
         texts.push(format!("{} more errors were truncated", rest.len()));
     }
     texts.join("\n")
 }
 
-fn show_one(source: &str, issue: &Issue) -> String {
-    let Some(at) = issue.at else { return format!("ERROR: <input>:-1:0: {}", issue.text) };
+fn show_one(source: &str, error: &ExpressionError) -> String {
+    let Some(at) = error.at else { return format!("ERROR: <input>:-1:0: {}", error.text) };
     if source.is_empty() {
-        return format!("ERROR: <input>:1:0: {}", issue.text);
+        return format!("ERROR: <input>:1:0: {}", error.text);
     }
     let position = source.char_indices().nth(at).map_or(source.len(), |(position, _)| position);
     let (before, after) = source.split_at(position);
     let (number, start) = (before.matches('\n').count(), before.rfind('\n').map_or(0, |newline| newline + 1));
     let column = before[start..].chars().count();
-    let mut text = format!("ERROR: <input>:{}:{}: {}", number + 1, column + 1, issue.text);
+    let mut text = format!("ERROR: <input>:{}:{}: {}", number + 1, column + 1, error.text);
     let line = &source[start..after.find('\n').map_or(source.len(), |newline| position + newline)];
     if line.len() <= LINE_MAX {
         let _ = write!(text, "\n | {}\n | ", line.replace('\t', " "));
@@ -63,34 +63,37 @@ mod tests {
 
     #[test]
     fn an_empty_source_has_no_line_to_print() {
-        assert_eq!(show("", &[Issue::new(0, "nothing")]), "ERROR: <input>:1:0: nothing");
+        assert_eq!(show("", &[ExpressionError::new(0, "nothing")]), "ERROR: <input>:1:0: nothing");
     }
 
     #[test]
     fn prints_a_mistake_with_its_line_and_a_mark_below_its_position() {
-        let issues = [Issue::new(9, "second"), Issue::new(4, "first")];
+        let errors = [ExpressionError::new(9, "second"), ExpressionError::new(4, "first")];
         assert_eq!(
-            show("self.a\n&& b", &issues),
+            show("self.a\n&& b", &errors),
             "ERROR: <input>:1:5: first\n | self.a\n | ....^\nERROR: <input>:2:3: second\n | && b\n | ..^"
         );
     }
 
     #[test]
     fn marks_below_wide_characters_are_wide() {
-        assert_eq!(show("'ä' + é", &[Issue::new(6, "a")]), "ERROR: <input>:1:7: a\n | 'ä' + é\n | .．....＾");
+        assert_eq!(
+            show("'ä' + é", &[ExpressionError::new(6, "a")]),
+            "ERROR: <input>:1:7: a\n | 'ä' + é\n | .．....＾"
+        );
     }
 
     #[test]
     fn a_mistake_of_the_whole_expression_comes_first_and_has_no_line() {
-        let issues = [Issue::new(0, "a"), Issue::of_all("too long")];
-        assert_eq!(show("b", &issues), "ERROR: <input>:-1:0: too long\nERROR: <input>:1:1: a\n | b\n | ^");
+        let errors = [ExpressionError::new(0, "a"), ExpressionError::of_all("too long")];
+        assert_eq!(show("b", &errors), "ERROR: <input>:-1:0: too long\nERROR: <input>:1:1: a\n | b\n | ^");
     }
 
     #[test]
     fn only_a_hundred_mistakes_are_printed_and_no_long_line() {
         let source = "a ".repeat(10_000);
-        let issues: Vec<Issue> = (0..250).map(|at| Issue::new(at, "odd")).collect();
-        let text = show(&source, &issues);
+        let errors: Vec<ExpressionError> = (0..250).map(|at| ExpressionError::new(at, "odd")).collect();
+        let text = show(&source, &errors);
         assert_eq!(text.lines().count(), 101);
         assert!(text.ends_with("\nERROR: <input>:1:100: odd\n150 more errors were truncated"), "{text}");
     }

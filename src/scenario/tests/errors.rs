@@ -88,8 +88,8 @@ fn invalid_yaml_is_one_problem_with_a_position() {
 
 #[test]
 fn validates_the_cluster_against_its_release() {
-    let check_cluster = |cluster: &str, problems: &str| {
-        check(&format!("name: n\ntimeline: [clear-update]\ncluster: {cluster}\n"), problems);
+    let check_cluster = |cluster: &str, errors: &str| {
+        check(&format!("name: n\ntimeline: [clear-update]\ncluster: {cluster}\n"), errors);
     };
     check_cluster(
         "{}",
@@ -151,7 +151,7 @@ fn rejects_faults_with_invalid_targets() {
 
 #[test]
 fn rejects_fault_keys_without_effect() {
-    let check_fault = |fault: &str, problem: &str| check_step(&format!("  - fault: {{{fault}}}"), problem);
+    let check_fault = |fault: &str, error: &str| check_step(&format!("  - fault: {{{fault}}}"), error);
     check_fault(
         "node: w, is: not-ready, times: 3",
         "s.yaml:5:44: the fault `not-ready` of a node has no key `times`; it may have `message`",

@@ -7,7 +7,7 @@ use windtunnel_core::text::one_line;
 /// One problem; prints as `file:line:column: message`, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("{}:{line}:{column}: {}", one_line(file), one_line(message))]
-pub struct Problem {
+pub struct ScenarioError {
     /// The path as the user typed it.
     pub file: String,
     /// Line, counted from 1.
@@ -20,15 +20,15 @@ pub struct Problem {
 
 /// All problems of a file, in its order; prints one per line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct Problems(pub Vec<Problem>);
+pub struct ScenarioErrors(pub Vec<ScenarioError>);
 
-impl fmt::Display for Problems {
+impl fmt::Display for ScenarioErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.0.iter().enumerate() {
+        for (index, error) in self.0.iter().enumerate() {
             if index > 0 {
                 f.write_str("\n")?;
             }
-            write!(f, "{problem}")?;
+            write!(f, "{error}")?;
         }
         Ok(())
     }

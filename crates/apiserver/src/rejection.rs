@@ -14,11 +14,11 @@ const MAX_ERRORS: usize = 1000;
 
 /// The rejection of a request. Boxed, to keep results small.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Refused(Box<Rejection>);
+pub(crate) struct BoxedRejection(Box<RejectionContent>);
 
 /// The content of a rejection.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Rejection {
+pub(crate) struct RejectionContent {
     pub(crate) code: u16,
     pub(crate) reason: &'static str,
     /// The reason of a webhook, which replaces `reason`.
@@ -34,26 +34,26 @@ pub(crate) struct Rejection {
 }
 
 /// A result whose error is a rejection.
-pub(crate) type Outcome<T> = Result<T, Refused>;
+pub(crate) type Outcome<T> = Result<T, BoxedRejection>;
 
-impl Deref for Refused {
-    type Target = Rejection;
+impl Deref for BoxedRejection {
+    type Target = RejectionContent;
 
-    fn deref(&self) -> &Rejection {
+    fn deref(&self) -> &RejectionContent {
         &self.0
     }
 }
 
-impl DerefMut for Refused {
-    fn deref_mut(&mut self) -> &mut Rejection {
+impl DerefMut for BoxedRejection {
+    fn deref_mut(&mut self) -> &mut RejectionContent {
         &mut self.0
     }
 }
 
-impl Refused {
+impl BoxedRejection {
     fn new(code: u16, reason: &'static str, message: impl Into<String>, details: Option<Value>) -> Self {
         let message = message.into();
-        Self(Box::new(Rejection {
+        Self(Box::new(RejectionContent {
             code,
             reason,
             given_reason: String::new(),
@@ -78,9 +78,9 @@ impl Refused {
 
     /// 404 for an unknown path.
     pub(crate) fn unknown_path() -> Self {
-        let mut refused = Self::new(404, "", "404 page not found\n", None);
-        refused.plain = true;
-        refused
+        let mut rejection = Self::new(404, "", "404 page not found\n", None);
+        rejection.plain = true;
+        rejection
     }
 
     pub(crate) fn already_exists(resource: &Resource, name: &str) -> Self {
@@ -90,13 +90,13 @@ impl Refused {
 
     /// 409 for a generated name that is taken (`NewGenerateNameConflict`).
     pub(crate) fn no_unique_name(resource: &Resource, name: &str) -> Self {
-        let mut refused = Self::already_exists(resource, name);
-        refused.message.push_str(", the server was not able to generate a unique name for the object");
-        if let Some(details) = &mut refused.details {
+        let mut rejection = Self::already_exists(resource, name);
+        rejection.message.push_str(", the server was not able to generate a unique name for the object");
+        if let Some(details) = &mut rejection.details {
             details["retryAfterSeconds"] = json!(1);
         }
-        refused.retry_after = Some(1);
-        refused
+        rejection.retry_after = Some(1);
+        rejection
     }
 
     /// 409 with the message of a failed precondition; `kind` is the plural or, for deletions, the kind.
@@ -170,9 +170,9 @@ impl Refused {
     #[cfg(feature = "https")]
     pub(crate) fn too_many_requests() -> Self {
         let message = "Too many requests, please try again later.\n";
-        let mut refused = Self::new(429, "TooManyRequests", message, None);
-        (refused.plain, refused.retry_after) = (true, Some(1));
-        refused
+        let mut rejection = Self::new(429, "TooManyRequests", message, None);
+        (rejection.plain, rejection.retry_after) = (true, Some(1));
+        rejection
     }
 
     /// 403 from admission.
@@ -248,10 +248,10 @@ impl Refused {
         let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
         let causes =
             json!([{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }]);
-        let mut refused =
+        let mut rejection =
             Self::new(504, "Timeout", message, Some(json!({ "causes": causes, "retryAfterSeconds": 1 })));
-        refused.retry_after = Some(1);
-        refused
+        rejection.retry_after = Some(1);
+        rejection
     }
 
     /// The same rejection, after which clients need not retry.
@@ -282,17 +282,17 @@ impl Refused {
         if seconds > 0 {
             details["retryAfterSeconds"] = json!(seconds);
         }
-        let mut refused = Self::new(429, "TooManyRequests", message, Some(details));
-        refused.retry_after = Some(seconds).filter(|seconds| *seconds > 0);
-        refused
+        let mut rejection = Self::new(429, "TooManyRequests", message, Some(details));
+        rejection.retry_after = Some(seconds).filter(|seconds| *seconds > 0);
+        rejection
     }
 
     /// 429 of a server that asks the client to retry after some seconds (`NewTooManyRequests`).
     pub(crate) fn overloaded(message: &str, seconds: u32) -> Self {
         let details = json!({ "retryAfterSeconds": seconds });
-        let mut refused = Self::new(429, "TooManyRequests", message, Some(details));
-        refused.retry_after = Some(seconds);
-        refused
+        let mut rejection = Self::new(429, "TooManyRequests", message, Some(details));
+        rejection.retry_after = Some(seconds);
+        rejection
     }
 
     /// 429 for a kind whose storage is reinitialised; `why` is appended to the message unchanged.
@@ -307,9 +307,9 @@ impl Refused {
 
     /// The rejection of an admission webhook, with its own code and reason.
     pub(crate) fn by_webhook(code: u16, reason: &str, message: String, details: Option<Value>) -> Self {
-        let mut refused = Self::new(code, "", message, details);
-        reason.clone_into(&mut refused.given_reason);
-        refused
+        let mut rejection = Self::new(code, "", message, details);
+        reason.clone_into(&mut rejection.given_reason);
+        rejection
     }
 
     /// 500 for an error within the server, or of a webhook (`NewInternalError`).
@@ -379,14 +379,14 @@ mod tests {
         let profile = Profile::of(36, false);
         let errors: Vec<FieldError> =
             (0..1203).map(|index| FieldError::required(format!("spec.list[{index}]"), "")).collect();
-        let refused = Refused::invalid("", "Pod", "p", &errors, &profile);
-        assert_eq!(refused.details.as_ref().unwrap()["causes"].as_array().unwrap().len(), 1000);
+        let rejection = BoxedRejection::invalid("", "Pod", "p", &errors, &profile);
+        assert_eq!(rejection.details.as_ref().unwrap()["causes"].as_array().unwrap().len(), 1000);
         assert!(
-            refused.message.ends_with("spec.list[999]: Required value] (and 203 more errors)"),
+            rejection.message.ends_with("spec.list[999]: Required value] (and 203 more errors)"),
             "{}",
-            refused.message
+            rejection.message
         );
-        let refused = Refused::invalid("", "Pod", "p", &errors[..1000], &profile);
-        assert!(refused.message.ends_with("spec.list[999]: Required value]"), "{}", refused.message);
+        let rejection = BoxedRejection::invalid("", "Pod", "p", &errors[..1000], &profile);
+        assert!(rejection.message.ends_with("spec.list[999]: Required value]"), "{}", rejection.message);
     }
 }

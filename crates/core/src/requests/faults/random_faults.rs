@@ -8,7 +8,7 @@ use crate::text::did_you_mean;
 
 /// A kind of random fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PerturbationKind {
+pub enum RandomFaultKind {
     /// A client sees the past of a kind for a while, on its watches and in reads of the cache.
     Stale,
     /// As `Stale`, and then only the last state of each object arrives.
@@ -33,7 +33,7 @@ pub enum PerturbationKind {
     Dropped,
 }
 
-use PerturbationKind as Kind;
+use RandomFaultKind as Kind;
 
 const KINDS: [(Kind, &str); 11] = [
     (Kind::Stale, "stale"),
@@ -55,7 +55,7 @@ const KEYS: [&str; 6] = ["seed", "rate", "by", "verb", "kind", "name"];
 /// The default share of requests and events with a fault, in percent.
 const RATE: u32 = 10;
 
-impl PerturbationKind {
+impl RandomFaultKind {
     /// Its name, such as `stale`.
     pub fn name(self) -> &'static str {
         KINDS.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
@@ -64,9 +64,9 @@ impl PerturbationKind {
 
 /// Random faults of a server: which ones, how often, and for which requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Perturbation {
+pub struct RandomFaults {
     /// The kinds of faults.
-    pub kinds: BTreeSet<PerturbationKind>,
+    pub kinds: BTreeSet<RandomFaultKind>,
     /// The seed of all draws; `None` if the text has none.
     pub seed: Option<u64>,
     /// The share of requests and events with a fault, in percent.
@@ -75,9 +75,9 @@ pub struct Perturbation {
     pub requests: RequestFilter,
 }
 
-impl Perturbation {
+impl RandomFaults {
     /// Whether a kind of fault is selected.
-    pub fn has(&self, kind: PerturbationKind) -> bool {
+    pub fn has(&self, kind: RandomFaultKind) -> bool {
         self.kinds.contains(&kind)
     }
 
@@ -112,16 +112,16 @@ impl Perturbation {
     }
 }
 
-impl std::str::FromStr for Perturbation {
+impl std::str::FromStr for RandomFaults {
     type Err = String;
 
     /// Parses a list such as `stale,conflict,seed=7,rate=20%,by=manager`. `all` selects every kind of fault.
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut perturbation =
+        let mut random_faults =
             Self { kinds: BTreeSet::new(), seed: None, rate: RATE, requests: RequestFilter::default() };
         for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
             if let Some((key, value)) = word.split_once('=').filter(|(key, _)| KEYS.contains(key)) {
-                perturbation.set(key, value)?;
+                random_faults.set(key, value)?;
                 continue;
             }
             let selected = KINDS.iter().filter(|(_, name)| *name == word || word == "all");
@@ -129,12 +129,12 @@ impl std::str::FromStr for Perturbation {
             if selected.is_empty() {
                 return Err(unknown(word));
             }
-            perturbation.kinds.extend(selected);
+            random_faults.kinds.extend(selected);
         }
-        if perturbation.kinds.is_empty() {
+        if random_faults.kinds.is_empty() {
             return Err(format!("expected at least one of {}, or `all`", names()));
         }
-        Ok(perturbation)
+        Ok(random_faults)
     }
 }
 
@@ -148,8 +148,8 @@ fn unknown(word: &str) -> String {
     format!("unknown fault `{word}`{hint}; it is one of {}, `all`, or a key such as `seed=7`", names())
 }
 
-impl fmt::Display for Perturbation {
-    /// The text that [`Perturbation::from_str`] parses.
+impl fmt::Display for RandomFaults {
+    /// The text that [`RandomFaults::from_str`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words: Vec<String> = self.kinds.iter().map(|kind| kind.name().to_owned()).collect();
         words.extend(self.seed.map(|seed| format!("seed={seed}")));
@@ -171,15 +171,15 @@ mod tests {
     #[test]
     fn texts_round_trip() {
         for text in ["stale", "stale,410,conflict,seed=7,rate=25%,by=manager*,verb=update,kind=Pod,name=a"] {
-            assert_eq!(text.parse::<Perturbation>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<RandomFaults>().unwrap().to_string(), text);
         }
-        let all: Perturbation = "all, seed=3".parse().unwrap();
+        let all: RandomFaults = "all, seed=3".parse().unwrap();
         assert_eq!((all.kinds.len(), all.seed, all.rate), (KINDS.len(), Some(3), RATE));
     }
 
     #[test]
     fn errors_name_the_word_and_what_is_expected() {
-        let error = |text: &str| text.parse::<Perturbation>().unwrap_err();
+        let error = |text: &str| text.parse::<RandomFaults>().unwrap_err();
         assert!(error("stalé,conflikt").contains("unknown fault `stalé`"));
         assert!(error("conflikt").contains("did you mean `conflict`?"));
         assert!(error("sed=1").contains("did you mean `seed`?"));

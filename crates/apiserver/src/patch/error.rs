@@ -6,14 +6,14 @@ use serde_json::Value;
 
 /// Why a JSON patch does not apply to an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum PatchError {
     /// A `test` operation found another value.
     TestFailed(String),
     /// An operation does not apply.
     Other(String),
 }
 
-impl Fault {
+impl PatchError {
     /// The message.
     pub(crate) fn text(&self) -> &str {
         match self {
@@ -23,7 +23,7 @@ impl Fault {
 }
 
 /// Why an operation does not apply to an object.
-pub(super) fn of(operation: &PatchOperation, object: &Value) -> Fault {
+pub(super) fn of(operation: &PatchOperation, object: &Value) -> PatchError {
     let text = match operation {
         PatchOperation::Add(add) => at(&add.path, object, "add"),
         PatchOperation::Remove(remove) => at(&remove.path, object, "remove"),
@@ -38,19 +38,19 @@ pub(super) fn of(operation: &PatchOperation, object: &Value) -> Fault {
         PatchOperation::Copy(copy) => between(&copy.from, &copy.path, object, "copy"),
         PatchOperation::Test(test) => return of_test(&test.path, object),
     };
-    Fault::Other(text)
+    PatchError::Other(text)
 }
 
-fn of_test(path: &PointerBuf, object: &Value) -> Fault {
+fn of_test(path: &PointerBuf, object: &Value) -> PatchError {
     match container(path, object) {
-        None if !path.is_root() => {
-            Fault::Other(format!("test operation does not apply: is missing path: {path}: missing value"))
-        }
+        None if !path.is_root() => PatchError::Other(format!(
+            "test operation does not apply: is missing path: {path}: missing value"
+        )),
         Some(Value::Array(items)) if wrong_index(items, &key(path), false).is_some() => {
             let why = wrong_index(items, &key(path), false).unwrap_or_default();
-            Fault::Other(format!("error in test for path: '{path}': {why}"))
+            PatchError::Other(format!("error in test for path: '{path}': {why}"))
         }
-        _ => Fault::TestFailed(format!("testing value {path} failed: test failed")),
+        _ => PatchError::TestFailed(format!("testing value {path} failed: test failed")),
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
             let operation = json!({ "op": "test", "path": path, "value": 2 });
             let operation: PatchOperation = serde_json::from_value(operation).unwrap();
             let fault = of(&operation, &json!({ "a": { "b": "1" } }));
-            assert_eq!(fault, Fault::TestFailed(format!("testing value {path} failed: test failed")));
+            assert_eq!(fault, PatchError::TestFailed(format!("testing value {path} failed: test failed")));
         }
     }
 }

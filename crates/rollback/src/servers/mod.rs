@@ -7,13 +7,13 @@ mod side;
 use windtunnel_apiserver::{ApiServer, AuthorizationMode};
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
-use windtunnel_core::{Refusal, Write};
+use windtunnel_core::{Rejection, Write};
 
 use crate::release::Definition;
 
 pub(crate) use cause::{Cause, causes};
 pub(crate) use discovery::Discovery;
-pub(crate) use side::{Failure, Side, bare};
+pub(crate) use side::{Side, WriteRejection, bare};
 
 /// The namespace of witnesses of namespaced kinds.
 pub(crate) const NAMESPACE: &str = "default";
@@ -48,12 +48,12 @@ impl Servers {
     }
 
     /// A server of the newer release with a definition.
-    pub(crate) fn newer_with(&self, definition: &Definition, now: Time) -> Result<Side, Refusal> {
+    pub(crate) fn newer_with(&self, definition: &Definition, now: Time) -> Result<Side, Rejection> {
         Side::install(self.newer.clone(), definition, now)
     }
 
     /// A server of the older release with a definition.
-    pub(crate) fn older_with(&self, definition: &Definition, now: Time) -> Result<Side, Refusal> {
+    pub(crate) fn older_with(&self, definition: &Definition, now: Time) -> Result<Side, Rejection> {
         Side::install(self.older.clone(), definition, now)
     }
 }

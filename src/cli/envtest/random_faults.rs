@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use windtunnel_apiserver::service::Shared;
-use windtunnel_core::requests::faults::Perturbation;
+use windtunnel_core::requests::faults::RandomFaults;
 
 use crate::cli::args::{EnvtestArgs, FaultArgs};
 use crate::cli::faults::log::FaultLog;
@@ -22,16 +22,16 @@ const SHOWN: usize = 20;
 ///
 /// # Errors
 /// A file cannot be written.
-pub(super) fn fill(folder: &Path, args: &FaultArgs) -> Result<Option<Perturbation>, String> {
+pub(super) fn fill(folder: &Path, args: &FaultArgs) -> Result<Option<RandomFaults>, String> {
     let file = folder.join(FAULTS);
-    let Some(perturbation) = args.perturbation() else {
+    let Some(random_faults) = args.random_faults() else {
         drop(fs::remove_file(file));
         return Ok(None);
     };
     let logs = folder.join(LOGS);
     files::create_folder(&logs)?;
-    files::write(&file, &format!("{perturbation}\n"))?;
-    Ok(Some(perturbation))
+    files::write(&file, &format!("{random_faults}\n"))?;
+    Ok(Some(random_faults))
 }
 
 /// Gives the clients of an API server the random faults in the file next to the program, if there is one.
@@ -44,20 +44,20 @@ pub(super) fn begin(called: &Path, shared: &Shared) -> Result<Option<FaultLog>, 
         return Ok(None);
     }
     let text = files::read(&file)?;
-    let perturbation = text.trim().parse().map_err(|why| format!("{}:1:1: {why}", file.shown()))?;
+    let random_faults = text.trim().parse().map_err(|why| format!("{}:1:1: {why}", file.shown()))?;
     let log = called.with_file_name(LOGS).join(format!("{}.log", std::process::id()));
-    FaultLog::begin(shared, perturbation, Some(&log)).map(Some)
+    FaultLog::begin(shared, random_faults, Some(&log)).map(Some)
 }
 
 /// Reports what faults did to the clients of a command that ended: for a failure the last of them, and how to repeat it. A log
 /// that cannot be written is a notice: the command has its own result.
-pub(super) fn report(folder: &Path, args: &EnvtestArgs, perturbation: &Perturbation, failed: bool) {
+pub(super) fn report(folder: &Path, args: &EnvtestArgs, random_faults: &RandomFaults, failed: bool) {
     let lines = lines(folder);
-    let log = write_log(&lines, args, perturbation, failed).unwrap_or_else(|why| {
+    let log = write_log(&lines, args, random_faults, failed).unwrap_or_else(|why| {
         print_notice(&format!("warning: {why}"));
         None
     });
-    text(&lines, args, perturbation, failed, log.as_deref()).lines().for_each(print_notice);
+    text(&lines, args, random_faults, failed, log.as_deref()).lines().for_each(print_notice);
 }
 
 /// Writes the log of all faults to the file of the user, or for a failure to a new one. Returns its path.
@@ -67,12 +67,12 @@ pub(super) fn report(folder: &Path, args: &EnvtestArgs, perturbation: &Perturbat
 fn write_log(
     lines: &[String],
     args: &EnvtestArgs,
-    perturbation: &Perturbation,
+    random_faults: &RandomFaults,
     failed: bool,
 ) -> Result<Option<PathBuf>, String> {
     let file = match &args.faults.fault_log {
         Some(file) => file.clone(),
-        None if failed => new_log(perturbation.seed.unwrap_or_default())?,
+        None if failed => new_log(random_faults.seed.unwrap_or_default())?,
         None => return Ok(None),
     };
     files::write(&file, &(lines.join("\n") + "\n"))?;
@@ -98,11 +98,11 @@ fn new_log(seed: u64) -> Result<PathBuf, String> {
 fn text(
     lines: &[String],
     args: &EnvtestArgs,
-    perturbation: &Perturbation,
+    random_faults: &RandomFaults,
     failed: bool,
     log: Option<&Path>,
 ) -> String {
-    let (count, seed) = (lines.len(), perturbation.seed.unwrap_or_default());
+    let (count, seed) = (lines.len(), random_faults.seed.unwrap_or_default());
     let faults = if count == 1 { "1 fault".to_owned() } else { format!("{count} faults") };
     if !failed {
         return format!("windtunnel: {faults}, seed {seed}");
@@ -119,7 +119,7 @@ fn text(
     let all = log.map(|log| format!("all faults: {}\n", log.shown())).unwrap_or_default();
     format!(
         "windtunnel: the command failed with seed {seed} and {faults}{shown}\n{list}\
-         {all}repeat: windtunnel envtest --perturb {perturbation} -- {command}"
+         {all}repeat: windtunnel envtest --perturb {random_faults} -- {command}"
     )
 }
 

@@ -1,7 +1,7 @@
 //! The errors in a rejection, with the places that they name.
 
 use serde_json::Value;
-use windtunnel_core::Refusal;
+use windtunnel_core::Rejection;
 
 use crate::schema::{Place, Spot};
 
@@ -15,9 +15,9 @@ pub(crate) struct Cause {
 
 /// The errors of a rejection. A rejection without details is an error of the whole object. Some minors leave out the
 /// name of the subresource, which `section` adds.
-pub(crate) fn causes(refusal: &Refusal, section: Option<&str>) -> Vec<Cause> {
+pub(crate) fn causes(rejection: &Rejection, section: Option<&str>) -> Vec<Cause> {
     let text = |cause: &Value, name: &str| cause[name].as_str().unwrap_or_default().to_owned();
-    let list = refusal.details["causes"].as_array().map_or(&[][..], Vec::as_slice);
+    let list = rejection.details["causes"].as_array().map_or(&[][..], Vec::as_slice);
     let mut found: Vec<Cause> = list
         .iter()
         .map(|cause| {
@@ -30,7 +30,7 @@ pub(crate) fn causes(refusal: &Refusal, section: Option<&str>) -> Vec<Cause> {
     // A server that stops early adds an error that it skipped others.
     found.retain(|cause| !cause.message.contains("some validation rules were not checked"));
     if found.is_empty() {
-        let (reason, message) = (refusal.reason.clone(), refusal.message.clone());
+        let (reason, message) = (rejection.reason.clone(), rejection.message.clone());
         found.push(Cause { place: Place::default(), reason, message });
     }
     found

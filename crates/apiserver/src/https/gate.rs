@@ -9,8 +9,8 @@ use crate::service::ReplyStream;
 /// Decides when requests over HTTPS are served, and learns when they have been.
 ///
 /// A simulation whose time stands still while programs work uses it to alternate between its own components and the
-/// programs. See [`Settings::turnstile`](super::Settings::turnstile).
-pub trait Turnstile: Debug + Send + Sync {
+/// programs. See [`Settings::gate`](super::Settings::gate).
+pub trait Gate: Debug + Send + Sync {
     /// Waits until a request may be served. The result is dropped when the response is ready.
     fn enter(&self) -> Pin<Box<dyn Future<Output = Pass> + Send>>;
 

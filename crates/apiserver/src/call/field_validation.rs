@@ -2,9 +2,9 @@
 
 use crate::call::Call;
 use crate::gotext::quote;
+use crate::rejection::{BoxedRejection, Outcome};
 use crate::request::options::FieldValidation;
 use crate::request::{Body, duplicates, media_type, yaml};
-use crate::status::{Outcome, Refused};
 
 /// Warns about repeated and unknown fields, or rejects them.
 ///
@@ -34,7 +34,7 @@ pub(crate) fn report(call: &mut Call<'_>, prefix: &str, unknown: &[String]) -> O
             Ok(())
         }
         FieldValidation::Strict => {
-            Err(Refused::bad_request(format!("{prefix}strict decoding error: {}", texts.join(", "))))
+            Err(BoxedRejection::bad_request(format!("{prefix}strict decoding error: {}", texts.join(", "))))
         }
     }
 }

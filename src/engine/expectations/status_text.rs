@@ -13,7 +13,7 @@ const CONTEXT: usize = 2;
 /// Returns the current text, or why there is none.
 fn text(simulation: &Simulation, details: Details) -> Result<String, String> {
     command::status_text(simulation, details)
-        .map_err(|refusal| format!("`oc adm upgrade status` fails: {refusal}"))
+        .map_err(|rejection| format!("`oc adm upgrade status` fails: {rejection}"))
 }
 
 /// Checks the text. The error shows how it differs.

@@ -37,8 +37,8 @@ impl Discovery {
         let (mut server, user) = (self.server.clone(), Identity::admin());
         let reply = server.handle(&Request::new(Method::Get, &path, &user), self.now);
         let answer = if reply.is_refusal() {
-            let refusal = reply.into_object().err();
-            Err(refusal.map_or((404, String::new()), |refusal| (refusal.code, refusal.message)))
+            let rejection = reply.into_object().err();
+            Err(rejection.map_or((404, String::new()), |rejection| (rejection.code, rejection.message)))
         } else {
             Ok(reply.json().unwrap_or_default())
         };

@@ -1,9 +1,9 @@
 //! A request to an API server, with its answer.
 
 use serde_json::Value;
-use windtunnel_core::{Object, Operation, Refusal, Write};
+use windtunnel_core::{Object, Operation, Rejection, Write};
 
-use crate::lab::bare;
+use crate::servers::bare;
 
 /// A request to an API server, with its answer. Bodies lack the fields that a server sets; a replacement needs the
 /// `resourceVersion` of the stored object.
@@ -25,7 +25,7 @@ pub struct Exchange {
 
 impl Exchange {
     /// Describes a write and its answer.
-    pub(super) fn of(purpose: &'static str, write: &Write, answer: &Result<Object, Refusal>) -> Self {
+    pub(super) fn of(purpose: &'static str, write: &Write, answer: &Result<Object, Rejection>) -> Self {
         let (method, body, created) = match &write.operation {
             Operation::Create(body) => ("POST", bare(body), 201),
             Operation::Update(body) => ("PUT", bare(body), 200),
@@ -39,23 +39,23 @@ impl Exchange {
         }
         let (code, message) = match answer {
             Ok(_) => (created, String::new()),
-            Err(refusal) => (refusal.code, refusal.message.clone()),
+            Err(rejection) => (rejection.code, rejection.message.clone()),
         };
         Self { purpose, method, path, body, code, message }
     }
 
     /// Describes a read and its answer.
-    pub(super) fn read(purpose: &'static str, path: String, answer: &Result<Object, Refusal>) -> Self {
+    pub(super) fn read(purpose: &'static str, path: String, answer: &Result<Object, Rejection>) -> Self {
         let (code, message) = match answer {
             Ok(_) => (200, String::new()),
-            Err(refusal) => (refusal.code, refusal.message.clone()),
+            Err(rejection) => (rejection.code, rejection.message.clone()),
         };
         Self { purpose, method: "GET", path, body: Value::Null, code, message }
     }
 
     /// Describes a request for the kinds of a version and its answer.
     pub(crate) fn discovery(path: String, answer: Result<Value, (u16, String)>) -> Self {
-        let (code, message) = answer.map_or_else(|refusal| refusal, |_| (200, String::new()));
+        let (code, message) = answer.map_or_else(|rejection| rejection, |_| (200, String::new()));
         Self {
             purpose: "list the kinds of the version",
             method: "GET",

@@ -11,9 +11,9 @@ use crate::release::Release;
 
 /// The current faults of releases, on top of the registry. Clones share them: there is one registry.
 #[derive(Debug, Clone, Default)]
-pub struct Outages(Arc<RwLock<BTreeMap<String, Vec<ReleaseFault>>>>);
+pub struct ReleaseFaults(Arc<RwLock<BTreeMap<String, Vec<ReleaseFault>>>>);
 
-impl Outages {
+impl ReleaseFaults {
     /// A copy with the same faults, which shares no later ones.
     pub(super) fn separate(&self) -> Self {
         Self(Arc::new(RwLock::new(self.0.read().unwrap_or_else(PoisonError::into_inner).clone())))
@@ -65,23 +65,23 @@ mod tests {
     #[test]
     fn faults_of_different_aspects_are_independent() {
         let release = Release::find(&"4.18.3".parse().unwrap()).unwrap();
-        let (outages, pullspec) = (Outages::default(), release.image.clone());
-        let now = || outages.with_faults(&pullspec, Image::default());
+        let (release_faults, pullspec) = (ReleaseFaults::default(), release.image.clone());
+        let now = || release_faults.with_faults(&pullspec, Image::default());
         let (slow, hangs) = (ReleaseFault::Pull(Pull::Slow), ReleaseFault::Pull(Pull::Hangs));
         let corrupt = ReleaseFault::Contents(Contents::UnreadableManifest);
-        outages.begin(&release, slow);
-        outages.begin(&release, corrupt);
-        outages.begin(&release, hangs);
+        release_faults.begin(&release, slow);
+        release_faults.begin(&release, corrupt);
+        release_faults.begin(&release, hangs);
         assert_eq!(
             now(),
             Image { pull: Pull::Hangs, contents: Contents::UnreadableManifest, ..Image::default() }
         );
-        outages.end(&release, slow);
+        release_faults.end(&release, slow);
         assert_eq!(now().pull, Pull::Hangs, "another fault replaced it");
-        outages.end(&release, corrupt);
+        release_faults.end(&release, corrupt);
         assert_eq!(now(), Image { pull: Pull::Hangs, ..Image::default() });
-        let separate = outages.separate();
-        outages.heal(&release);
+        let separate = release_faults.separate();
+        release_faults.heal(&release);
         assert_eq!(now(), Image::default());
         assert_eq!(separate.with_faults(&pullspec, Image::default()).pull, Pull::Hangs);
     }

@@ -19,7 +19,7 @@ pub(crate) fn compare(newer: &Definition, older: &Definition) -> Vec<Candidate> 
     let mut found = definitions::compare(newer, older);
     for version in newer.versions() {
         let Some(before) = older.version(&version.name).filter(|before| before.is_served) else { continue };
-        let mut walk = Walk { version: &version.name, found: &mut found };
+        let mut walk = SchemaDiff { version: &version.name, found: &mut found };
         walk.fields(&version.schema, &before.schema, &Path::default());
     }
     found
@@ -32,12 +32,12 @@ pub(crate) fn new_kind(newer: &Definition) -> Candidate {
 }
 
 /// A walk through the schemas of one version.
-struct Walk<'w> {
+struct SchemaDiff<'w> {
     version: &'w str,
     found: &'w mut Vec<Candidate>,
 }
 
-impl Walk<'_> {
+impl SchemaDiff<'_> {
     /// Compares two schemas and all schemas below them.
     fn node(&mut self, newer: &Node, older: &Node, path: &Path) {
         let mut found = values::compare(newer, older);

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
-use windtunnel_core::{Object, Refusal, Resource, Write};
+use windtunnel_core::{Object, Rejection, Resource, Write};
 
 use super::edits::unrelated;
 use super::exchange::Exchange;
-use crate::lab::{Cause, Side, bare, causes};
 use crate::release::{Definition, Version};
 use crate::schema::{Place, get};
+use crate::servers::{Cause, Side, bare, causes};
 
 /// The effect of a rollback on a witness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,7 +48,7 @@ pub(crate) struct Prepared {
 }
 
 /// Judges the witnesses of one version of a definition.
-pub(crate) struct Judge<'j> {
+pub(crate) struct Trial<'j> {
     /// A server of the newer release with the newer definition.
     pub(crate) newer: &'j Side,
     pub(crate) older_definition: &'j Definition,
@@ -58,7 +58,7 @@ pub(crate) struct Judge<'j> {
 }
 
 /// Replaces a definition on a server, as an operator that applies manifests does.
-pub(crate) fn replace_definition(side: &mut Side, definition: &Definition) -> (Exchange, Option<Refusal>) {
+pub(crate) fn replace_definition(side: &mut Side, definition: &Definition) -> (Exchange, Option<Rejection>) {
     let name = definition.name();
     let stored = side.read(&CUSTOM_RESOURCE_DEFINITIONS, "", name);
     let mut body = definition.object().clone();
@@ -70,20 +70,20 @@ pub(crate) fn replace_definition(side: &mut Side, definition: &Definition) -> (E
     (Exchange::of("replace the definition", &write, &answer), answer.err())
 }
 
-impl Judge<'_> {
+impl Trial<'_> {
     /// A server after the rollback of the definition, with a witness from before.
     pub(crate) fn prepare(&self, witness: &Value, place: &Place, minor: u32) -> Result<Prepared, String> {
         let mut side = self.newer.clone();
         let mut exchanges = Vec::new();
-        let stored = self.store(&mut side, witness, &mut exchanges).map_err(|refusal| refusal.message)?;
+        let stored = self.store(&mut side, witness, &mut exchanges).map_err(|rejection| rejection.message)?;
         let before = side.clone();
         side.set_minor(minor);
-        let (exchange, refusal) = replace_definition(&mut side, self.older_definition);
-        if refusal.is_some() {
+        let (exchange, rejection) = replace_definition(&mut side, self.older_definition);
+        if rejection.is_some() {
             self.migrate(&mut side);
-            let (exchange, refusal) = replace_definition(&mut side, self.older_definition);
-            if let Some(refusal) = refusal {
-                return Err(format!("the definition cannot be replaced: {}", refusal.message));
+            let (exchange, rejection) = replace_definition(&mut side, self.older_definition);
+            if let Some(rejection) = rejection {
+                return Err(format!("the definition cannot be replaced: {}", rejection.message));
             }
             exchanges.push(exchange);
         } else {
@@ -112,7 +112,7 @@ impl Judge<'_> {
         side: &mut Side,
         witness: &Value,
         exchanges: &mut Vec<Exchange>,
-    ) -> Result<Object, Refusal> {
+    ) -> Result<Object, Rejection> {
         let mut body = witness.clone();
         let status =
             body.as_object_mut().filter(|_| self.newer_has_status).and_then(|fields| fields.remove("status"));
@@ -208,7 +208,7 @@ impl Judge<'_> {
     ) -> Verdict {
         let (write, answer) = side.clone().replace(&self.resource, is_status, stored, after);
         let section = side.unnamed_section().filter(|_| is_status);
-        let is_rejected = answer.as_ref().is_err_and(|refusal| is_about(refusal, section, place));
+        let is_rejected = answer.as_ref().is_err_and(|rejection| is_about(rejection, section, place));
         let outcome = Outcome { blocks_creation: is_rejected, ..Outcome::default() };
         Verdict { outcome, exchanges: vec![Exchange::of("make the change", &write, &answer)], read: None }
     }
@@ -224,7 +224,7 @@ impl Judge<'_> {
         let write = Write::merge_patch(&self.resource, read.namespace(), read.name(), patch);
         let answer = side.clone().write(&write);
         exchanges.push(Exchange::of("set a label", &write, &answer));
-        answer.is_err_and(|refusal| is_about(&refusal, None, place))
+        answer.is_err_and(|rejection| is_about(&rejection, None, place))
     }
 
     /// Whether the same object cannot be created again.
@@ -242,10 +242,10 @@ impl Judge<'_> {
         let again =
             Self { newer_has_status: self.version.has_status, resource: self.resource.clone(), ..*self };
         let answer = again.store(&mut side, &bare(witness), &mut requests);
-        let Err(refusal) = answer else { return false };
+        let Err(rejection) = answer else { return false };
         let section = if requests.len() > 1 { side.unnamed_section() } else { None };
         exchanges.extend(requests.pop().map(|exchange| Exchange { purpose: "create it again", ..exchange }));
-        is_about(&refusal, section, place)
+        is_about(&rejection, section, place)
     }
 }
 
@@ -264,7 +264,7 @@ fn is_blocked(
     };
     for write in edits {
         let answer = side.clone().write(write);
-        let is_aimed = answer.as_ref().err().is_some_and(|refusal| is_about(refusal, section, place));
+        let is_aimed = answer.as_ref().err().is_some_and(|rejection| is_about(rejection, section, place));
         if answer.is_ok() || is_aimed {
             exchanges.push(Exchange::of(purpose, write, &answer));
             return is_aimed;
@@ -274,7 +274,7 @@ fn is_blocked(
 }
 
 /// Whether a rejection names the place of the difference, or one above or below it.
-fn is_about(refusal: &Refusal, section: Option<&str>, place: &Place) -> bool {
+fn is_about(rejection: &Rejection, section: Option<&str>, place: &Place) -> bool {
     let is_near = |cause: &Cause| cause.place.is_within(place) || place.is_within(&cause.place);
-    refusal.code == 422 && causes(refusal, section).iter().any(is_near)
+    rejection.code == 422 && causes(rejection, section).iter().any(is_near)
 }

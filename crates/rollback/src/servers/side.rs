@@ -3,7 +3,7 @@
 use serde_json::Value;
 use windtunnel_apiserver::{ApiServer, Method, Request};
 use windtunnel_core::clock::Time;
-use windtunnel_core::{Identity, Object, Refusal, Resource, Write};
+use windtunnel_core::{Identity, Object, Rejection, Resource, Write};
 
 use super::{Cause, causes, creation};
 use crate::release::Definition;
@@ -18,7 +18,7 @@ pub(crate) struct Side {
 
 /// A rejected write and its errors.
 #[derive(Debug, Clone)]
-pub(crate) struct Failure {
+pub(crate) struct WriteRejection {
     pub(crate) causes: Vec<Cause>,
 }
 
@@ -28,7 +28,7 @@ impl Side {
         mut server: ApiServer,
         definition: &Definition,
         now: Time,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, Rejection> {
         let user = Identity::admin();
         server.write(&creation(definition), &user, now)?;
         Ok(Self { server, user, now })
@@ -40,7 +40,7 @@ impl Side {
     }
 
     /// Makes a write.
-    pub(crate) fn write(&mut self, write: &Write) -> Result<Object, Refusal> {
+    pub(crate) fn write(&mut self, write: &Write) -> Result<Object, Rejection> {
         self.server.write(write, &self.user, self.now)
     }
 
@@ -60,17 +60,18 @@ impl Side {
         resource: &Resource,
         has_status: bool,
         object: &Value,
-    ) -> Result<Object, Failure> {
-        let failed = |refusal: &Refusal, section| Failure { causes: causes(refusal, section) };
+    ) -> Result<Object, WriteRejection> {
+        let failed = |rejection: &Rejection, section| WriteRejection { causes: causes(rejection, section) };
         let mut body = object.clone();
         let status = body.as_object_mut().filter(|_| has_status).and_then(|fields| fields.remove("status"));
-        let created = self.write(&Write::create(resource, body)).map_err(|refusal| failed(&refusal, None))?;
+        let created =
+            self.write(&Write::create(resource, body)).map_err(|rejection| failed(&rejection, None))?;
         let Some(status) = status else { return Ok(created) };
         let mut whole = created.to_value();
         whole["status"] = status;
         let written = self.write(&Write::update_status(resource, whole));
-        written.map_err(|refusal| {
-            let failure = failed(&refusal, self.unnamed_section());
+        written.map_err(|rejection| {
+            let failure = failed(&rejection, self.unnamed_section());
             self.remove(resource, &created);
             failure
         })
@@ -83,7 +84,7 @@ impl Side {
         is_status: bool,
         stored: &Object,
         after: &Value,
-    ) -> (Write, Result<Object, Refusal>) {
+    ) -> (Write, Result<Object, Rejection>) {
         let mut body = after.clone();
         body["metadata"] = stored["metadata"].clone();
         let update = if is_status { Write::update_status } else { Write::update };
@@ -99,17 +100,17 @@ impl Side {
         has_status: bool,
         states: (&Value, &Value),
         is_status: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), WriteRejection> {
         let (before, after) = states;
         let stored = self.store(resource, has_status, before)?;
         let (_, answer) = self.replace(resource, is_status, &stored, after);
         self.remove(resource, &stored);
         let section = self.unnamed_section().filter(|_| is_status);
-        answer.map(|_| ()).map_err(|refusal| Failure { causes: causes(&refusal, section) })
+        answer.map(|_| ()).map_err(|rejection| WriteRejection { causes: causes(&rejection, section) })
     }
 
     /// The answer to a read.
-    pub(crate) fn get(&mut self, path: &str) -> Result<Object, Refusal> {
+    pub(crate) fn get(&mut self, path: &str) -> Result<Object, Rejection> {
         self.server.handle(&Request::new(Method::Get, path, &self.user), self.now).into_object()
     }
 
@@ -125,7 +126,7 @@ impl Side {
         resource: &Resource,
         has_status: bool,
         object: &Value,
-    ) -> Result<Object, Failure> {
+    ) -> Result<Object, WriteRejection> {
         let stored = self.store(resource, has_status, object)?;
         self.remove(resource, &stored);
         Ok(stored)

@@ -8,17 +8,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
-use windtunnel_core::{Answer, Change, ChangeKind, Key, Object, Operation, Refusal, View, Write, patch};
+use windtunnel_core::{Answer, Change, ChangeKind, Key, Object, Operation, Rejection, View, Write, patch};
 
 use super::memory::{Noted, Returns, Unseen, due};
-use super::mutant::{Defect, Mutant, Request, altered};
+use super::mutant::{Mutant, MutantKind, Request, altered};
 use super::place::Place;
 use crate::engine::observer::Observer;
 
 /// A handle to the state. The simulation and its wrapped actors share it, so a simulation with one must not be
 /// copied.
 #[derive(Clone)]
-pub(in crate::engine) struct Tampering(Arc<Mutex<State>>);
+pub(in crate::engine) struct MutantState(Arc<Mutex<State>>);
 
 /// Facts about the run of the wrapped components.
 #[derive(Debug, Clone, Default)]
@@ -73,7 +73,7 @@ pub(in crate::engine) enum Passed {
     /// To be made as it is; the component does not learn the outcome.
     Unanswered,
     /// Not to be made; the component gets this answer.
-    Skipped(Result<Object, Refusal>),
+    Skipped(Result<Object, Rejection>),
 }
 
 /// Returns the component that an actor is an instance of: `kubelet` of `kubelet/worker-0`.
@@ -81,7 +81,7 @@ pub(in crate::engine) fn component(actor: &str) -> &str {
     actor.split('/').next().unwrap_or(actor)
 }
 
-impl Tampering {
+impl MutantState {
     /// Creates the state of a mutant that may take this number of turns; without one, components are only observed.
     pub(in crate::engine) fn new(mutant: Option<Mutant>, turns_max: u64) -> Self {
         Self(Arc::new(Mutex::new(State {
@@ -108,13 +108,13 @@ impl Tampering {
     pub(in crate::engine) fn activate(&self, cluster: &View) {
         let mut state = self.lock();
         state.is_active = true;
-        if matches!(state.active(), Some(Mutant { defect: Defect::Outdated, .. })) {
+        if matches!(state.active(), Some(Mutant { how: MutantKind::Outdated, .. })) {
             state.shadow = Some(cluster.clone());
         }
     }
 }
 
-impl Observer for Tampering {
+impl Observer for MutantState {
     /// Takes a change of the cluster into what the component believes.
     fn on_change(&mut self, change: &Change, _: &View, now: Time) {
         let mut state = self.lock();
@@ -166,11 +166,11 @@ impl State {
     /// Remembers the first write that the API server found invalid.
     pub(in crate::engine) fn note_rejections(&mut self, answers: &[Answer]) {
         let invalid = answers.iter().filter_map(|answer| answer.outcome.as_ref().err());
-        let invalid = invalid.filter(|refusal| matches!(refusal.code, 400 | 422));
+        let invalid = invalid.filter(|rejection| matches!(rejection.code, 400 | 422));
         if self.is_active
-            && let Some(refusal) = { invalid }.next()
+            && let Some(rejection) = { invalid }.next()
         {
-            self.observed.rejection.get_or_insert(refusal.message.clone());
+            self.observed.rejection.get_or_insert(rejection.message.clone());
         }
     }
 
@@ -214,25 +214,27 @@ impl State {
         if write.resource.kind != mutant.kind.as_str() {
             return Passed::Made(write);
         }
-        match (&mutant.defect, &write.operation) {
-            (Defect::Skipped(Request::Evict), Operation::Create(_)) if is_eviction => self.skip(write, real),
-            (Defect::Skipped(Request::Create), Operation::Create(_)) if write.subresource.is_none() => {
+        match (&mutant.how, &write.operation) {
+            (MutantKind::Skipped(Request::Evict), Operation::Create(_)) if is_eviction => {
                 self.skip(write, real)
             }
-            (Defect::Skipped(Request::Delete), Operation::Delete(_)) => self.skip(write, real),
-            (Defect::NeverUpdated(place) | Defect::Late(place) | Defect::Altered(place), _) => {
-                let changed = self.tamper(by, &write, &mutant.defect, place, real, now);
+            (MutantKind::Skipped(Request::Create), Operation::Create(_)) if write.subresource.is_none() => {
+                self.skip(write, real)
+            }
+            (MutantKind::Skipped(Request::Delete), Operation::Delete(_)) => self.skip(write, real),
+            (MutantKind::NeverUpdated(place) | MutantKind::Late(place) | MutantKind::Altered(place), _) => {
+                let changed = self.tamper(by, &write, &mutant.how, place, real, now);
                 Passed::Made(changed.unwrap_or(write))
             }
-            (Defect::Returned(place), _) => {
+            (MutantKind::Returned(place), _) => {
                 self.note_return(by, &write, place, real, now);
                 Passed::Made(write)
             }
-            (Defect::CreatedTwice, Operation::Create(_)) if write.name.is_empty() => {
+            (MutantKind::CreatedTwice, Operation::Create(_)) if write.name.is_empty() => {
                 self.observed.hits += 1;
                 Passed::Twice
             }
-            (Defect::Answered(answer), _) => self.answer_falsely(by, *answer, write),
+            (MutantKind::Answered(answer), _) => self.answer_falsely(by, *answer, write),
             _ => Passed::Made(write),
         }
     }
@@ -266,7 +268,7 @@ impl State {
         &mut self,
         by: &str,
         write: &Write,
-        defect: &Defect,
+        how: &MutantKind,
         place: &Place,
         real: &View,
         now: Time,
@@ -275,15 +277,15 @@ impl State {
         let before = real.get_key(&key);
         let intended = self.intended(write, &key, before)?;
         let (old, meant) = (before.and_then(|before| place.get(before)), place.get(&intended));
-        let left = match defect {
-            Defect::Altered(_) => meant.and_then(|meant| altered(place, meant)),
-            Defect::Late(_) if meant != old => {
+        let left = match how {
+            MutantKind::Altered(_) => meant.and_then(|meant| altered(place, meant)),
+            MutantKind::Late(_) if meant != old => {
                 let first = *self.first_late.entry((key.clone(), place.clone())).or_insert(now);
                 if now < due(first) { old.cloned() } else { meant.cloned() }
             }
             _ => old.cloned(),
         };
-        if left.as_ref() == meant || matches!(defect, Defect::Altered(_)) && left.is_none() {
+        if left.as_ref() == meant || matches!(how, MutantKind::Altered(_)) && left.is_none() {
             self.forget(&key, real);
             return None;
         }
@@ -360,7 +362,7 @@ impl State {
     }
 
     fn late_notes(&self, by: &str) -> impl Iterator<Item = (&Key, &Noted)> {
-        let is_late = matches!(self.active(), Some(Mutant { defect: Defect::Late(_), .. }));
+        let is_late = matches!(self.active(), Some(Mutant { how: MutantKind::Late(_), .. }));
         self.notes.iter().filter(move |(_, noted)| is_late && noted.by == by)
     }
 

@@ -2,7 +2,7 @@
 
 /// The reason why no status can be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum StatusError {
     /// The cluster has no ClusterVersion `version`.
     #[error(
         "no cluster version information available - you must be connected to an OpenShift version 4 server to fetch the current version"
@@ -42,7 +42,7 @@ pub enum Refusal {
     NoCompletionTime,
 }
 
-impl Refusal {
+impl StatusError {
     /// Returns whether `oc` crashes here, so that the message is ours.
     pub fn is_crash(&self) -> bool {
         matches!(self, Self::NoMasterPool | Self::NoWorkerPool { .. } | Self::NoCompletionTime)

@@ -3,7 +3,7 @@
 
 mod edits;
 mod exchange;
-mod trial;
+mod requests;
 
 pub use exchange::Exchange;
-pub(crate) use trial::{Judge, Outcome, Verdict, replace_definition};
+pub(crate) use requests::{Outcome, Trial, Verdict, replace_definition};

@@ -4,13 +4,13 @@ use jiff::SignedDuration;
 
 /// The effect of a fault on the requests that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum FaultEffect {
     /// The API server returns an error instead of handling the request.
-    Error(InjectedError),
+    Error(ErrorFault),
     /// The client gets no answer of the API server.
     Lost(LostAnswer),
     /// The client's watches, and its reads of a cache, show something other than the present.
-    Watch(WatchTrouble),
+    Watch(WatchFault),
     /// The program of the user's machine that sends the request is killed. Never applies to reads.
     Kill(KillMoment),
     /// The times in Leases that the client writes and reads are those of a clock that is this far ahead; negative if it is
@@ -27,7 +27,7 @@ pub enum KillMoment {
     After,
 }
 
-impl Trouble {
+impl FaultEffect {
     /// The names of all troubles.
     pub const NAMES: [&str; 16] = [
         "too-many-requests",
@@ -50,10 +50,10 @@ impl Trouble {
 
     /// The trouble of this name. `watch-slow` takes the delay, and `watch-behind` the number of events.
     pub fn named(name: &str, delay: SignedDuration, events: u32) -> Option<Self> {
-        InjectedError::named(name)
+        ErrorFault::named(name)
             .map(Self::Error)
             .or_else(|| LostAnswer::named(name).map(Self::Lost))
-            .or_else(|| WatchTrouble::named(name, delay, events).map(Self::Watch))
+            .or_else(|| WatchFault::named(name, delay, events).map(Self::Watch))
     }
 
     /// Its name, such as `conflict` or `watch-stale`.
@@ -70,8 +70,8 @@ impl Trouble {
     }
 }
 
-impl From<InjectedError> for Trouble {
-    fn from(error: InjectedError) -> Self {
+impl From<ErrorFault> for FaultEffect {
+    fn from(error: ErrorFault) -> Self {
         Self::Error(error)
     }
 }
@@ -112,7 +112,7 @@ impl LostAnswer {
 /// A change of the events on a client's watches. Each is something that a real API server may show: no watch goes back in time,
 /// and none delivers an event twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WatchTrouble {
+pub enum WatchFault {
     /// Watches and reads of the cache (resource version 0) show the moment at which the fault began, until it ends.
     Stale,
     /// Events arrive this much later. Different delays of kinds change their order.
@@ -130,7 +130,7 @@ pub enum WatchTrouble {
     Duplicate,
 }
 
-impl WatchTrouble {
+impl WatchFault {
     /// The trouble of this name. `watch-slow` takes the delay, and `watch-behind` the number of events.
     pub fn named(name: &str, delay: SignedDuration, events: u32) -> Option<Self> {
         let all = [
@@ -142,7 +142,7 @@ impl WatchTrouble {
             Self::Expired,
             Self::Duplicate,
         ];
-        all.into_iter().find(|trouble| trouble.name() == name)
+        all.into_iter().find(|effect| effect.name() == name)
     }
 
     /// Its name, such as `watch-stale`.
@@ -166,7 +166,7 @@ impl WatchTrouble {
 
 /// The error that the API server returns instead of handling a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InjectedError {
+pub enum ErrorFault {
     /// 429, with a `Retry-After`.
     TooManyRequests,
     /// 500 `InternalError`.
@@ -181,16 +181,16 @@ pub enum InjectedError {
     Conflict,
 }
 
-const ERRORS: [(InjectedError, &str); 6] = [
-    (InjectedError::TooManyRequests, "too-many-requests"),
-    (InjectedError::InternalError, "internal-error"),
-    (InjectedError::EtcdTimedOut, "etcd-timed-out"),
-    (InjectedError::Unavailable, "unavailable"),
-    (InjectedError::Timeout, "timeout"),
-    (InjectedError::Conflict, "conflict"),
+const ERRORS: [(ErrorFault, &str); 6] = [
+    (ErrorFault::TooManyRequests, "too-many-requests"),
+    (ErrorFault::InternalError, "internal-error"),
+    (ErrorFault::EtcdTimedOut, "etcd-timed-out"),
+    (ErrorFault::Unavailable, "unavailable"),
+    (ErrorFault::Timeout, "timeout"),
+    (ErrorFault::Conflict, "conflict"),
 ];
 
-impl InjectedError {
+impl ErrorFault {
     /// All names.
     pub const NAMES: [&str; 6] =
         ["too-many-requests", "internal-error", "etcd-timed-out", "unavailable", "timeout", "conflict"];
@@ -212,9 +212,9 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        let named = |name| Trouble::named(name, SignedDuration::from_secs(1), 2);
-        assert!(Trouble::NAMES.iter().all(|name| named(name).unwrap().name() == *name));
-        assert!(InjectedError::NAMES.iter().all(|name| Trouble::NAMES.contains(name)));
+        let named = |name| FaultEffect::named(name, SignedDuration::from_secs(1), 2);
+        assert!(FaultEffect::NAMES.iter().all(|name| named(name).unwrap().name() == *name));
+        assert!(ErrorFault::NAMES.iter().all(|name| FaultEffect::NAMES.contains(name)));
         assert_eq!(named("watch"), None);
     }
 }
