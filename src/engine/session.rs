@@ -93,7 +93,7 @@ impl Session {
         &self.simulation.observers.marks
     }
 
-    /// Plants a defect in a component, from now on.
+    /// Makes a component a seeded mutant, from now on.
     pub fn plant(&mut self, mutant: &'static SeededMutant) {
         self.simulation.plant(mutant);
     }

@@ -148,7 +148,7 @@ impl Case {
     /// Parses the scenario that [`Case::to_yaml`] writes.
     ///
     /// # Errors
-    /// The problems of the scenario, such as a release without facts.
+    /// The errors of the scenario, such as a release without facts.
     pub fn plan(&self, releases: &dyn Releases) -> Result<Plan, ScenarioErrors> {
         scenario::parse("explored.yaml", &self.to_yaml("An explored scenario", &[]), releases)
     }

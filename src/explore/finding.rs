@@ -18,13 +18,13 @@ pub struct Finding {
     pub oracle: String,
     /// The cause, by which findings differ.
     pub cause: String,
-    /// The problem in words.
+    /// What the oracle found, in words.
     pub text: String,
     /// The case, as small as it could be made.
     pub case: Case,
-    /// Steps of the scenario language that fail because of the problem.
+    /// Steps of the scenario language that fail because of it.
     pub last_steps: Vec<Value>,
-    /// The entry of the record in which the problem shows, when the scenario runs.
+    /// The entry of the record in which it shows, when the scenario runs.
     pub place: Option<Place>,
     /// The number of the run that found it.
     pub found_in_run: u64,
@@ -39,7 +39,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The problem of a case that is not shrunk yet.
+    /// The finding about a case that is not shrunk yet.
     pub(super) fn new(case: &Case, oracle_finding: &OracleFinding) -> Self {
         Self {
             oracle: oracle_finding.oracle.clone(),
@@ -70,7 +70,7 @@ impl Finding {
             .to_owned()
     }
 
-    /// The scenario that fails because of the problem, with comments for its reader.
+    /// The scenario that fails because of it, with comments for its reader.
     pub fn scenario(&self) -> String {
         let text = self.text.lines().next().unwrap_or_default();
         let place = self.place.as_ref().map_or_else(String::new, |place| format!("Shows in {place}\n"));
@@ -102,12 +102,12 @@ impl Finding {
         self.oracle == "rbac" || self.oracle != "same-record" && !self.is_of_record()
     }
 
-    /// Whether `windtunnel check` shows the problem.
+    /// Whether `windtunnel check` shows the finding.
     fn is_of_record(&self) -> bool {
         ORACLES.iter().any(|oracle| oracle.id == self.oracle)
     }
 
-    /// The command that shows the problem.
+    /// The command that shows the finding.
     pub fn command(&self) -> String {
         let file = self.file_name();
         match &*self.oracle {
@@ -124,7 +124,7 @@ impl Finding {
         format!("Found: {text}")
     }
 
-    /// The problem of the case.
+    /// The finding of the oracle.
     pub(super) fn oracle_finding(&self) -> OracleFinding {
         OracleFinding::known(&self.oracle, &self.text, &self.cause, self.last_steps.clone())
     }

@@ -12,8 +12,8 @@
 //! * `oracles/`: rules about runs, each with a row in `ORACLES` and in `docs/how-to/explore.md`; rules about records:
 //!   `src/oracles/`
 //! * `coverage.rs` and `search.rs`: which runs saw a new state, and which case comes next
-//! * `shrinking/`: smaller cases; `place.rs` finds the entry of the record that shows a problem
-//! * `seeded.rs` and `mutants.rs`: how much an exploration finds (`--seeded`, `--mutants`); the defects:
+//! * `shrinking/`: smaller cases; `place.rs` finds the entry of the record that shows a finding
+//! * `seeded.rs` and `mutants.rs`: how much an exploration finds (`--seeded`, `--mutants`); the mutants:
 //!   `src/engine/mutants/seeded/`
 
 mod case;

@@ -18,7 +18,7 @@ const CASES: u64 = 8;
 pub struct MutantRow {
     /// The name of the mutant.
     pub mutant: String,
-    /// The number of the run that found it, and the cause of the problem.
+    /// The number of the run that found it, and the cause of the finding.
     pub found: Option<(u64, String)>,
     /// Whether it changed anything in any run.
     pub had_effect: bool,
@@ -31,7 +31,7 @@ pub struct MutantTable {
     pub rows: Vec<MutantRow>,
     /// The number of runs without mutants.
     pub clean_runs: usize,
-    /// The problems of runs without mutants, by the number of the run: defects of windtunnel, or false alarms.
+    /// The findings of runs without mutants, by the number of the run: bugs of windtunnel, or false alarms.
     pub clean_findings: Vec<(u64, String)>,
 }
 
@@ -47,7 +47,7 @@ impl MutantTable {
     }
 }
 
-/// The problems of a run without mutants, and the mutants that it can notice.
+/// The findings of a run without mutants, and the mutants that it can notice.
 struct CleanRun {
     causes: BTreeSet<String>,
     mutants: Vec<Mutant>,
@@ -110,7 +110,7 @@ fn sample(clean: &[CleanRun], count: usize, seed: u64) -> Vec<Mutant> {
     taken
 }
 
-/// Explores clusters with a mutant until a case has a problem that it has not without the mutant.
+/// Explores clusters with a mutant until a case has a finding that it has not without the mutant.
 fn try_mutant(settings: &Settings<'_>, mutant: &Mutant, stop: &(dyn Fn() -> bool + Sync)) -> MutantRow {
     let exploration = settings.explore_broken(Some(AnyMutant::Mutant(mutant)), stop);
     let found = exploration.findings.first().map(|finding| (finding.found_in_run, finding.cause.clone()));

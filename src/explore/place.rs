@@ -1,4 +1,4 @@
-//! The place in the record of a run at which a problem shows: the write that caused it.
+//! The place in the record of a run at which a finding shows: the write that caused it.
 
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Finds the place of a problem in the record of a run. Its last expectation or its text names the object; without one,
+    /// Finds the place of a finding in the record of a run. Its last expectation or its text names the object; without one,
     /// it is the step that failed.
     pub(super) fn find(record: &Record, oracle: &str, text: &str, last_steps: &[Value]) -> Option<Self> {
         let evidence = Evidence::of(oracle, text, last_steps);
@@ -71,13 +71,13 @@ fn words(event: &Event) -> String {
     }
 }
 
-/// The description of the entry that shows a problem.
+/// The description of the entry that shows a finding.
 struct Evidence {
     /// `Kind/name` or `Kind/namespace/name`; empty for any.
     object: String,
     /// The part of the object that changed.
     part: Part,
-    /// The requests that the problem is about: some fields of an expectation of requests.
+    /// The requests that the finding is about: some fields of an expectation of requests.
     requests: Option<Value>,
     /// Whether the first such entry shows it, and not the last.
     is_first: bool,

@@ -8,7 +8,7 @@ use crate::scenario::Releases;
 /// The outcome of a finding that ran again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replayed {
-    /// It breaks the same rule in the same way; with the problem in words.
+    /// It breaks the same rule in the same way; with the finding in words.
     Same(String),
     /// It breaks a rule in another way; with the cause.
     Other(String),

@@ -122,7 +122,7 @@ pub struct Exploration {
     pub alerts: BTreeSet<String>,
     /// The number of runs for shrinking.
     pub shrinking_runs: u64,
-    /// The number of problems in runs with a broken component that the same case has without it.
+    /// The number of findings in runs with a mutant that the same case has without it.
     #[serde(default)]
     pub false_alarms: u64,
 }
@@ -312,7 +312,7 @@ impl Exploration {
         }
     }
 
-    /// Counts a problem whose cause is known, and adds another one as a finding that is not shrunk yet.
+    /// Counts a finding whose cause is known, and adds another one as a finding that is not shrunk yet.
     fn take_oracle_finding(&mut self, case: &Case, oracle_finding: &OracleFinding) {
         let cause = oracle_finding.cause();
         match self.findings.iter_mut().find(|finding| finding.cause == cause) {

@@ -1,4 +1,4 @@
-//! Seeded defects, and the explorations that find them.
+//! Seeded mutants, and the explorations that find them.
 
 use std::collections::BTreeSet;
 
@@ -8,43 +8,43 @@ use super::trial::AnyMutant;
 use crate::engine::SeededMutant;
 use crate::engine::workers::map_in_parallel;
 
-/// A defect, and the exploration of clusters with it.
+/// A seeded mutant, and the exploration of clusters with it.
 #[derive(Debug, Clone)]
 pub struct SeededRow {
-    /// The defect.
+    /// The mutant.
     pub mutant: &'static SeededMutant,
-    /// The first problem that the same case does not have without the defect.
+    /// The first finding that the same case does not have without the mutant.
     pub found: Option<Finding>,
     /// The number of runs.
     pub runs: u64,
-    /// Whether the defect changed anything in any run.
+    /// Whether the mutant changed anything in any run.
     pub had_effect: bool,
 }
 
-/// The defects that an exploration finds.
+/// The mutants that an exploration finds.
 #[derive(Debug, Clone, Default)]
 pub struct SeededTable {
-    /// The defects that were tried.
+    /// The mutants that were tried.
     pub rows: Vec<SeededRow>,
-    /// The number of runs without a defect.
+    /// The number of runs without a mutant.
     pub clean_runs: u64,
-    /// The problems of runs without a defect, with the number of the run: defects of windtunnel, or false alarms.
+    /// The findings of runs without a mutant, with the number of the run: bugs of windtunnel, or false alarms.
     pub clean_findings: Vec<(u64, String)>,
 }
 
 impl SeededTable {
-    /// The number of defects that were found.
+    /// The number of mutants that were found.
     pub fn found(&self) -> usize {
         self.rows.iter().filter(|row| row.found.is_some()).count()
     }
 
-    /// The number of runs without a defect that broke a rule.
+    /// The number of runs without a mutant that broke a rule.
     pub fn alarms(&self) -> usize {
         self.clean_findings.iter().map(|(run, _)| run).collect::<BTreeSet<_>>().len()
     }
 }
 
-/// Explores clusters with each of these defects until a run finds it, and as many without a defect. `stop` gets the number
+/// Explores clusters with each of these mutants until a run finds it, and as many without a mutant. `stop` gets the number
 /// of the exploration.
 pub fn find_seeded(
     settings: &Settings<'_>,
@@ -86,7 +86,7 @@ mod tests {
     use crate::explore::case::{Case, Moment};
     use crate::explore::trial::{Terms, run};
 
-    /// The problems of an update of a small cluster with a broken component.
+    /// The causes of the findings in an update of a small cluster with this mutant.
     fn causes(mutant: Option<AnyMutant<'_>>) -> Vec<String> {
         let environment = json!({
             "cluster": { "version": "4.18.1", "nodes": { "control-plane": 1, "workers": 1 } },

@@ -33,10 +33,10 @@ const TIDYING: SignedDuration = SignedDuration::from_hours(1);
 /// How long a cluster must then be quiet.
 const QUIET: SignedDuration = SignedDuration::from_hours(1);
 
-/// A deliberately broken component.
+/// A component that is wrong on purpose.
 #[derive(Debug, Clone, Copy)]
 pub enum AnyMutant<'a> {
-    /// It has a defect after a known bug.
+    /// It has a known bug.
     Seeded(&'static SeededMutant),
     /// It is a mutant. A cluster with one cannot be copied.
     Mutant(&'a Mutant),
@@ -47,7 +47,7 @@ pub enum AnyMutant<'a> {
 pub struct Terms<'a> {
     /// How much cluster time a case has to converge, after all faults have ended.
     pub within: SignedDuration,
-    /// The component that is broken from the end of the installation on, if one should be.
+    /// The mutant that replaces a component from the end of the installation on, if there is one.
     pub mutant: Option<AnyMutant<'a>>,
 }
 
@@ -209,7 +209,7 @@ impl Trial<'_> {
             },
             None => match self.settle(&mut session) {
                 Ok(settled) => {
-                    oracle_findings.extend(oracles::judge_settled(&session, &settled, self.terms.within))
+                    oracle_findings.extend(oracles::judge_settled(&session, &settled, self.terms.within));
                 }
                 Err(error) => {
                     let failure = Failure { line: 0, column: 0, step: String::new(), error };

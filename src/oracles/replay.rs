@@ -58,7 +58,7 @@ fn rules(record: &Record, is_watched: bool) -> Vec<Box<dyn Rule>> {
     rules
 }
 
-/// Returns the breaches of all rules, in the order of time. A rule that the same object breaks again in the same way is
+/// Returns the findings of all rules, in the order of time. A rule that the same object breaks again in the same way is
 /// reported once. The set-up is not judged.
 pub fn judge(record: &Record, ending: Ending) -> Vec<RuleFinding> {
     let is_watched = is_watched(record);

@@ -1,4 +1,4 @@
-//! A rule about records, and what breaks it.
+//! Rules about records, and their findings.
 
 use windtunnel_core::View;
 use windtunnel_core::alert::Alert;

@@ -107,7 +107,7 @@ impl Story {
         Record::new(Header::default(), self.entries)
     }
 
-    /// The breaches of a rule, as `OBJECT: HOW`, until an hour after the last entry.
+    /// The findings of a rule, as `OBJECT: HOW`, until an hour after the last entry.
     pub(super) fn findings(self, rule: &str) -> Vec<String> {
         let record = self.record();
         let until = record.end() + SignedDuration::from_hours(1);

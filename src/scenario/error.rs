@@ -1,10 +1,10 @@
-//! Problems in a user's file, with their positions.
+//! Errors in a user's file, with their positions.
 
 use std::fmt;
 
 use windtunnel_core::text::one_line;
 
-/// One problem; prints as `file:line:column: message`, in one line.
+/// One error; prints as `file:line:column: message`, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("{}:{line}:{column}: {}", one_line(file), one_line(message))]
 pub struct ScenarioError {
@@ -18,7 +18,7 @@ pub struct ScenarioError {
     pub message: String,
 }
 
-/// All problems of a file, in its order; prints one per line.
+/// All errors of a file, in its order; prints one per line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ScenarioErrors(pub Vec<ScenarioError>);
 

@@ -1,4 +1,4 @@
-//! The scenario language: parses YAML into a [`plan::Plan`], or reports all problems. Nothing here runs
+//! The scenario language: parses YAML into a [`plan::Plan`], or reports all errors. Nothing here runs
 //! anything.
 //!
 //! `docs/scenario-language.md` describes the language; a test of this module parses its examples.
@@ -69,11 +69,11 @@ const KEYS: &[&str] = &[
     "timeline",
 ];
 
-/// Parses a scenario. Problems and the plan refer to the file as `file_name`. For a text with a table of
+/// Parses a scenario. Errors and the plan refer to the file as `file_name`. For a text with a table of
 /// parameters, this returns the first row's scenario.
 ///
 /// # Errors
-/// All problems, in the order of the text.
+/// All errors, in the order of the text.
 pub fn parse(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Plan, ScenarioErrors> {
     parse_all(file_name, text, releases).map(|mut plans| plans.swap_remove(0))
 }
@@ -95,7 +95,7 @@ pub fn parse_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result
         Err(_) => return Err(structure_problems(reader, text)),
     };
     let trees = parameters::expand(&mut reader, &tree);
-    // After a malformed table, further problems would mislead.
+    // After a malformed table, further errors would mislead.
     let trees = if reader.has_problems() && tree.get(parameters::KEY).is_some() { Vec::new() } else { trees };
     let plans: Vec<Plan> =
         trees.iter().filter_map(|tree| reader.next_scenario(|reader| plan(reader, tree))).collect();
@@ -103,7 +103,7 @@ pub fn parse_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result
     if errors.0.is_empty() { Ok(plans) } else { Err(errors) }
 }
 
-/// Returns the errors in the structure of a text that is no YAML, and the other problems of the text.
+/// Returns the errors in the structure of a text that is no YAML, and the other errors of the text.
 fn structure_problems(mut reader: Reader<'_>, text: &str) -> ScenarioErrors {
     let yaml::Repaired { errors, tree, is_complete } = yaml::explain_structure(text);
     for error in errors {
@@ -119,7 +119,7 @@ fn structure_problems(mut reader: Reader<'_>, text: &str) -> ScenarioErrors {
     errors
 }
 
-/// Returns whether a problem is that something is missing.
+/// Returns whether an error says that something is missing.
 fn is_about_absence(message: &str) -> bool {
     message.contains(" needs `") || message.ends_with("found nothing")
 }
@@ -177,7 +177,7 @@ pub fn command_line(
 /// Loads a folder of graph data into an update service. `versions` are those that exist in the run.
 ///
 /// # Errors
-/// All problems of the folder's files. A problem with the folder itself has the position 1:1 of `file_name`.
+/// All errors of the folder's files. An error of the folder itself has the position 1:1 of `file_name`.
 pub fn graph_data(
     file_name: &str,
     folder: &str,
@@ -194,8 +194,8 @@ pub fn graph_data(
     if errors.0.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// Loads all blocked edges of a folder of graph data, for releases that exist or not. Problems of its files are
-/// returned beside the edges; an expression with a problem is among the rules of its edge.
+/// Loads all blocked edges of a folder of graph data, for releases that exist or not. Errors of its files are
+/// returned beside the edges; an expression with an error is among the rules of its edge.
 ///
 /// # Errors
 /// There are no such files.
@@ -233,7 +233,7 @@ pub fn duration(text: &str, example: &str) -> Result<SignedDuration, String> {
 /// for a namespaced kind, a namespace. A definition adds its kind to `kinds`.
 ///
 /// # Errors
-/// All problems, by lines and columns of `text`.
+/// All errors, by lines and columns of `text`.
 pub fn object(kinds: &mut Kinds, text: &str) -> Result<Value, ScenarioErrors> {
     let mut reader = Reader::new("", &Release::find);
     reader.kinds = std::mem::take(kinds);
@@ -255,7 +255,7 @@ pub fn object(kinds: &mut Kinds, text: &str) -> Result<Value, ScenarioErrors> {
 /// Parses a list of programs, as `programs` of a scenario has them. Paths are relative to `file`.
 ///
 /// # Errors
-/// All problems, by lines and columns of `text`.
+/// All errors, by lines and columns of `text`.
 pub fn programs(file: &str, text: &str) -> Result<Vec<plan::ProgramPlan>, ScenarioErrors> {
     let mut reader = Reader::new(file, &Release::find);
     let found = match yaml::parse_tree(text) {
@@ -270,7 +270,7 @@ pub fn programs(file: &str, text: &str) -> Result<Vec<plan::ProgramPlan>, Scenar
     if errors.0.is_empty() { Ok(found) } else { Err(errors) }
 }
 
-/// Parses a plan. If the reader has problems afterwards, the plan may be incomplete and must not be used.
+/// Parses a plan. If the reader has errors afterwards, the plan may be incomplete and must not be used.
 fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     let map = reader.map(tree, "a scenario", KEYS)?;
     reader.releases_everywhere().iter().for_each(|release| reader.kinds.define_all_of(release));

@@ -1,4 +1,4 @@
-//! Parses typed values from a YAML tree and collects all problems.
+//! Parses typed values from a YAML tree and collects all errors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::kinds::Kinds;
 use super::{Releases, ScenarioError, ScenarioErrors};
 use crate::plan::{Snapshot, TextMatch};
 
-/// The parser's state. A value that cannot be parsed is `None` or left out, and adds a problem.
+/// The parser's state. A value that cannot be parsed is `None` or left out, and adds an error.
 pub(super) struct Reader<'a> {
     file: &'a str,
     releases: &'a dyn Releases,
@@ -25,7 +25,7 @@ pub(super) struct Reader<'a> {
     /// The releases from payload folders that the scenario names.
     from_folders: BTreeMap<Version, Release>,
     errors: Vec<ScenarioError>,
-    /// Problems of included files, which come last.
+    /// Errors of included files, which come last.
     included: Vec<ScenarioError>,
     /// The number of includes that lead to this file.
     depth: usize,
@@ -42,7 +42,7 @@ impl<'n> Map<'n> {
         self.node.get(key)
     }
 
-    /// Returns the value of a required key; `meaning` describes it in the problem.
+    /// Returns the value of a required key; `meaning` describes it in the error.
     pub(super) fn required(&self, reader: &mut Reader<'_>, key: &str, meaning: &str) -> Option<&'n Node> {
         let found = self.get(key);
         if found.is_none() {
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         self.releases.snapshot(name, self.file)
     }
 
-    /// Parses part of another file; its problems keep their position there.
+    /// Parses part of another file; its errors keep their position there.
     pub(super) fn in_file<T>(
         &mut self,
         file: &str,
@@ -117,12 +117,12 @@ impl<'a> Reader<'a> {
         self.file
     }
 
-    /// Returns whether this file has problems so far.
+    /// Returns whether this file has errors so far.
     pub(super) fn has_problems(&self) -> bool {
         !self.errors.is_empty()
     }
 
-    /// Returns all problems, in the order of the text.
+    /// Returns all errors, in the order of the text.
     pub(super) fn into_errors(mut self) -> ScenarioErrors {
         self.errors.sort_by_key(|error| (error.line, error.column));
         self.errors.dedup();
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn error_at(&mut self, line: usize, column: usize, message: impl Into<String>) {
-        // If the YAML library reports no position, the problem is at the start of the file.
+        // If the YAML library reports no position, the error is at the start of the file.
         let (line, column) = (line.max(1), column.max(1));
         self.errors.push(ScenarioError { file: self.file.to_owned(), line, column, message: message.into() });
     }
@@ -254,9 +254,9 @@ impl<'a> Reader<'a> {
         self.has_version(node, &version, versions).then_some(version)
     }
 
-    /// Returns whether a release of this version exists in the run; reports a problem if not.
+    /// Returns whether a release of this version exists in the run; reports an error if not.
     pub(super) fn has_version(&mut self, node: &Node, version: &Version, versions: &[Version]) -> bool {
-        // Without a cluster no versions are known, and the missing cluster is already a problem.
+        // Without a cluster no versions are known, and the missing cluster is already an error.
         if versions.is_empty() || versions.contains(version) {
             return true;
         }
@@ -273,7 +273,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Loads the release of this version from a payload folder next to the scenario; all mistakes in the
-    /// payload become problems. `words` are the values that are not a folder. A version without facts is
+    /// payload become errors. `words` are the values that are not a folder. A version without facts is
     /// allowed.
     pub(super) fn extracted(&mut self, version: &Node, node: &Node, words: &[&str]) -> Option<Release> {
         let version = self.version(version)?;

@@ -16,7 +16,7 @@ pub trait Releases {
     /// Returns the release of this version from the payload in `folder`, a path in the scenario `file`.
     ///
     /// # Errors
-    /// All problems of the payload.
+    /// All errors of the payload.
     fn extracted(&self, version: &Version, folder: &str, file: &str) -> Result<Release, Vec<String>> {
         let _ = (version, file);
         Err(vec![format!("{folder}: this program cannot read payload folders")])

@@ -36,7 +36,7 @@ pub(super) fn errors<'f>(
             if why == no_cluster && std::mem::replace(&mut without_cluster, true) {
                 continue;
             }
-            // If the step that defines the cluster fails, a missing cluster is not a further problem.
+            // If the step that defines the cluster fails, a missing cluster is not a further error.
             without_cluster |= step.ty == StepType::Given;
             let (line, column) = place(step);
             found.entry((line, column, why)).or_insert(step);
@@ -125,7 +125,7 @@ pub(super) fn nested(world: &mut ClusterWorld, nested: &[Step]) -> Result<Vec<Pl
     error.map_or(Ok(steps), Err)
 }
 
-/// Returns the problem of an unknown step.
+/// Returns the error of an unknown step.
 pub(super) fn unknown(step: &Step) -> Option<String> {
     let steps = definitions::collection();
     Some(match steps.find(step) {
@@ -156,7 +156,7 @@ pub(super) fn unknown(step: &Step) -> Option<String> {
 mod tests {
     use crate::steps::Suite;
 
-    /// Parses a feature with a scenario of these steps and compares its problems, without the file's name.
+    /// Parses a feature with a scenario of these steps and compares its errors, without the file's name.
     fn check(steps: &str, expected: &str) {
         let text = format!("Feature: f\n  Scenario: s\n{steps}");
         let found =

@@ -1,4 +1,4 @@
-//! Parses Gherkin into a feature, or into problems that say what is wrong: the parser itself only reports
+//! Parses Gherkin into a feature, or into errors that say what is wrong: the parser itself only reports
 //! where it stopped.
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use crate::scenario::{ScenarioError, is_id};
 /// Parses a feature and expands its examples into scenarios.
 ///
 /// # Errors
-/// All problems that could be distinguished; at least one.
+/// All errors that could be distinguished; at least one.
 pub(super) fn parse_feature(file: &str, text: &str) -> Result<Feature, Vec<ScenarioError>> {
     let syntax_error =
         |(line, column, message)| ScenarioError { file: file.to_owned(), line, column, message };
@@ -144,7 +144,7 @@ fn tag_with_names(scenarios: &mut [Scenario]) {
 /// Parses steps without a feature around them, such as a doc string. The first step may have any keyword.
 ///
 /// # Errors
-/// All problems, by lines of the text.
+/// All errors, by lines of the text.
 pub(super) fn steps(text: &str) -> Result<Vec<Step>, String> {
     const HEAD: &str = "Feature: f\n  Scenario: s\n    Given a\n";
     let feature = parse_feature("", &format!("{HEAD}{text}\n")).map_err(|errors| {
@@ -194,7 +194,7 @@ pub(super) fn steps_of<'f>(
     backgrounds.flat_map(|background| &background.steps).chain(&scenario.steps)
 }
 
-/// Returns problems that the parser ignores: scenarios that check nothing, and rows with a wrong number of
+/// Returns errors that the parser ignores: scenarios that check nothing, and rows with a wrong number of
 /// cells.
 fn incomplete_parts(feature: &Feature, text: &str) -> Vec<layout::SyntaxError> {
     let lines: Vec<layout::Line<'_>> = layout::lines(text).collect();
@@ -287,7 +287,7 @@ pub(super) fn rejections<'f>(steps: impl Iterator<Item = &'f Step>) -> VecDeque<
 mod tests {
     use super::*;
 
-    /// Parses `text` and compares its problems, one per line, without the file's name.
+    /// Parses `text` and compares its errors, one per line, without the file's name.
     fn check(text: &str, expected: &str) {
         let found = match parse_feature("f", text) {
             Ok(_) => String::new(),

@@ -3,7 +3,7 @@
 use cucumber::gherkin::GherkinEnv;
 use windtunnel_core::text::truncate;
 
-/// Line and column, counted from 1, and the message of a problem.
+/// Line and column, counted from 1, and the message of an error.
 pub(super) type SyntaxError = (usize, usize, String);
 
 /// Line and column of a line's content, counted from 1, and the content without spaces around it.
@@ -33,7 +33,7 @@ enum Place {
     Steps,
 }
 
-/// Returns the problems of an English text. Empty for a text in another language, or if all lines look right.
+/// Returns the errors of an English text. Empty for a text in another language, or if all lines look right.
 pub(super) fn errors(text: &str) -> Vec<SyntaxError> {
     if let Some((line, language)) = language(text) {
         let known = GherkinEnv::new(language).is_ok();
@@ -43,7 +43,7 @@ pub(super) fn errors(text: &str) -> Vec<SyntaxError> {
     for (line, column, content) in lines(text) {
         scan.line((line, column), content);
         if scan.place == Place::Top && !scan.errors.is_empty() && !content.starts_with('@') {
-            return scan.errors; // A text without a feature is one problem.
+            return scan.errors; // A text without a feature is one error.
         }
     }
     if let Some((quote, (line, column))) = scan.doc_string {
@@ -91,7 +91,7 @@ impl Scan {
         }
     }
 
-    /// Returns the problem of a line that belongs to no table and no doc string.
+    /// Returns the error of a line that belongs to no table and no doc string.
     fn plain_line(&mut self, content: &str) -> Option<String> {
         let starts = |words: &[&str]| words.iter().any(|word| content.starts_with(word));
         if content.starts_with('@') {
@@ -120,7 +120,7 @@ impl Scan {
     }
 }
 
-/// Returns problems for rows of the table at a line that have more or fewer cells than its first row. `lines` are all of the
+/// Returns errors for rows of the table at a line that have more or fewer cells than its first row. `lines` are all of the
 /// text.
 pub(super) fn ragged_rows(lines: &[Line<'_>], line: usize) -> Vec<SyntaxError> {
     let rows = lines

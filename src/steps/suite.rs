@@ -1,4 +1,4 @@
-//! A suite of features: parses them with all problems, then runs them with cucumber, many at a time.
+//! A suite of features: parses them with all errors, then runs them with cucumber, many at a time.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -65,7 +65,7 @@ impl Suite {
     /// Parses features, given as file names and texts. Every step must be known.
     ///
     /// # Errors
-    /// All problems of all features.
+    /// All errors of all features.
     pub fn parse(files: &[(String, String)]) -> Result<Self, ScenarioErrors> {
         Self::parse_all(files, None)
     }
@@ -267,7 +267,7 @@ fn selects(tags: Option<&TagOperation>, feature: &Feature, rule: Option<&Rule>, 
     tags.is_none_or(|wanted| wanted.eval(gherkin::tags(feature, rule, scenario)))
 }
 
-/// Returns problems of unknown steps, and of those that cannot run.
+/// Returns errors of unknown steps, and of those that cannot run.
 fn step_problems(file: &str, feature: &Feature, feature_files: Option<FeatureFiles>) -> Vec<ScenarioError> {
     let backgrounds = feature.background.iter().chain(feature.rules.iter().flat_map(|rule| &rule.background));
     let own = gherkin::scenarios(feature).flat_map(|scenario| &scenario.steps);

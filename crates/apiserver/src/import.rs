@@ -27,11 +27,11 @@ pub struct Imported {
     pub stored: usize,
     /// Namespaces that were created for imported objects.
     pub namespaces: Vec<String>,
-    /// Problems of objects, each with the index of its object.
+    /// Findings about objects, each with the index of its object.
     pub findings: Vec<(usize, ImportFinding)>,
 }
 
-/// A problem of an imported object.
+/// A finding about an imported object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImportFinding {
     /// The object is not stored, for this reason of the server.
@@ -133,7 +133,7 @@ impl ApiServer {
         self.follow(&Change { kind: &kind, key: &key, old: old.as_deref(), now });
     }
 
-    /// The object in its stored form, and its problem if it has one.
+    /// The object in its stored form, and a finding if there is one.
     fn adopt(
         &mut self,
         mut object: Value,

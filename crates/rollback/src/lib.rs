@@ -2,9 +2,9 @@
 //! releases, and proves each difference by an object: an API server of the newer release accepts it, and one of the older
 //! release rejects or changes it.
 //!
-//! The stages, from top to bottom: [`release`] has the two releases, `walk` lists differences, `witness` finds an object
-//! for each, `judge` makes the requests after a rollback, [`trap`] ranks the result, and [`check`] combines them. `schema`
-//! and `lab` are the schemas and the servers that they use. Nothing here does IO; callers may check definitions on
+//! The stages, from top to bottom: [`release`] has the two releases, `diff` lists differences, `witness` finds an object
+//! for each, `trial` makes the requests after a rollback, [`trap`] ranks the result, and [`check`] combines them. `schema`
+//! and `servers` are the schemas and the servers that they use. Nothing here does IO; callers may check definitions on
 //! several threads.
 //!
 //! A difference that no object shows is listed as unproved, or as reworded if the newer release has another restriction

@@ -1,4 +1,4 @@
-//! `windtunnel explore --seeded`: how many defects after known bugs the exploration finds.
+//! `windtunnel explore --seeded`: how many seeded mutants the exploration finds.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use crate::cli::{print_notice, print_output};
 use crate::engine::{SeededMutant, seeded_mutants};
 use crate::explore::{Finding, SeededRow, SeededTable, Settings, find_seeded};
 
-/// Explores with these defects; with all without a name.
+/// Explores with these mutants; with all without a name.
 ///
 /// # Errors
 /// A name is unknown.
@@ -63,7 +63,7 @@ fn mutants(names: &[String]) -> Result<Vec<&'static SeededMutant>, String> {
     names.iter().map(find).collect()
 }
 
-/// The outcome for a defect in one line.
+/// The outcome for a mutant in one line.
 fn line(row: &SeededRow) -> String {
     let runs = counted(usize::try_from(row.runs).unwrap_or(usize::MAX), "run");
     match &row.found {
@@ -75,9 +75,9 @@ fn line(row: &SeededRow) -> String {
 
 /// The figures of a table.
 struct Figures {
-    /// The percentage of runs without a defect that broke a rule.
+    /// The percentage of runs without a mutant that broke a rule.
     false_alarms: f64,
-    /// The medians of the runs until a defect was found, and of the lines and faults of the shrunk scenarios.
+    /// The medians of the runs until a mutant was found, and of the lines and faults of the shrunk scenarios.
     runs: f64,
     lines: f64,
     faults: f64,

@@ -10,14 +10,14 @@ use super::answers;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Awaited(VecDeque<Sent>);
 
-/// A write of an actor, or of its defect.
+/// A write of an actor, or of the mutant around it.
 #[derive(Debug, Clone)]
 pub(super) enum Sent {
     /// It was made, perhaps in another form. The actor expects an answer to this one.
     Made(Write),
     /// It was made, and its answer is lost.
     Unanswered(Write),
-    /// The defect made it; the actor does not know it.
+    /// The mutant made it; the actor does not know it.
     Own,
     /// It was not made, and has this answer.
     Skipped(Answer),

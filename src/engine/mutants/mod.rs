@@ -1,4 +1,4 @@
-//! Mutants: deliberate defects of one component each.
+//! Mutants: components that are wrong on purpose, one at a time.
 //!
 //! A mutant wraps the actors of a component, or the client of the update status controller. It changes, delays,
 //! repeats or suppresses one kind of its writes, alerts or news, or the answers to its writes. A scenario that

@@ -1,4 +1,4 @@
-//! Mutants: one deliberate defect of one component each.
+//! Mutants: components that are wrong on purpose, one at a time.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::place::Place;
 /// The delay of whatever a mutant does too late, in minutes.
 pub(in crate::engine) const LATE_MINUTES: i64 = 10;
 
-/// A deliberate defect of one component. Its name, the [`fmt::Display`] form, is the same in every run.
+/// A component that is wrong on purpose. Its name, the [`fmt::Display`] form, is the same in every run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mutant {
     /// The component; the instances of a component on several nodes or for several operators share a name.
@@ -19,7 +19,7 @@ pub struct Mutant {
     pub(in crate::engine) how: MutantKind,
 }
 
-/// A kind of defect.
+/// The way in which a mutant is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) enum MutantKind {
     /// A value keeps what it was before the component's first write.

@@ -10,7 +10,9 @@ use super::mutant_state::State;
 impl State {
     /// Decides whether a change of the cluster is kept from the component.
     pub(super) fn withholds(&mut self, change: &Change, now: Time) -> bool {
-        let Some(Mutant { kind, how: MutantKind::Outdated, .. }) = self.active() else { return false };
+        let Some(Mutant { kind, how: MutantKind::Outdated, .. }) = self.active() else {
+            return false;
+        };
         if change.object.text("/kind") != kind || self.unseen.known.contains(&change.key) {
             return false;
         }

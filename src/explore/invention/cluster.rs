@@ -24,8 +24,8 @@ const OPERATORS: [&str; 10] = [
     "service-ca",
 ];
 
-/// Defects of releases that last.
-const DEFECTS: [(&str, &str); 8] = [
+/// Faults of releases that last.
+const LASTING_FAULTS: [(&str, &str); 8] = [
     ("pull", "slow"),
     ("pull", "manifest-unknown"),
     ("pull", "hangs"),
@@ -59,7 +59,7 @@ impl Cluster {
         }
         for release in releases.values_mut() {
             if dice.chance(12) {
-                let (key, value) = *dice.pick(&DEFECTS);
+                let (key, value) = *dice.pick(&LASTING_FAULTS);
                 let value = if value == "false" { json!(false) } else { json!(value) };
                 *release = json!({ key: value });
             }

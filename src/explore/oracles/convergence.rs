@@ -7,7 +7,7 @@ use windtunnel_core::text::short_duration;
 use super::OracleFinding;
 use crate::oracles::Unmet;
 
-/// The problem of a cluster in which this is still left to do after `within`.
+/// The finding about a cluster in which this is still left to do after `within`.
 pub(super) fn oracle_finding(unmet: Unmet, within: SignedDuration) -> OracleFinding {
     let mut expect = unmet.expect;
     expect["within"] = json!(short_duration(within));

@@ -1,4 +1,4 @@
-//! The problem that a failed step shows.
+//! The finding that a failed step shows.
 
 use jiff::SignedDuration;
 use serde_json::json;
@@ -8,8 +8,8 @@ use super::OracleFinding;
 use crate::engine::{Failure, SessionError};
 
 impl OracleFinding {
-    /// The problem that a failed step or the time after the last step shows. `None` if an administrator's request failed,
-    /// which is no problem of the cluster. `is_own`: the step is one of the user's scenario.
+    /// The finding that a failed step or the time after the last step shows. `None` if an administrator's request failed,
+    /// which is no finding about the cluster. `is_own`: the step is one of the user's scenario.
     pub(in crate::explore) fn of_failure(
         failure: &Failure,
         now: SignedDuration,

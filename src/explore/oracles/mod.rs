@@ -47,9 +47,9 @@ pub(super) enum Settled {
 pub(super) struct OracleFinding {
     /// The id of the oracle.
     pub(super) oracle: String,
-    /// The problem in words.
+    /// The finding in words.
     pub(super) text: String,
-    /// The text of its cause, if that is not the problem itself.
+    /// The text of its cause, if that is another text.
     cause: Option<String>,
     /// Steps of the scenario language that fail because of it, after the steps of the case. Empty if the run itself fails.
     pub(super) last_steps: Vec<Value>,
@@ -60,24 +60,24 @@ impl OracleFinding {
         Self { oracle: oracle.to_owned(), text: text.into(), cause: None, last_steps: Vec::new() }
     }
 
-    /// The problem of a component that panicked.
+    /// The finding of a component that panicked.
     pub(super) fn panic(message: &str) -> Self {
         Self::new("panic", format!("a component panicked: {message}"))
     }
 
-    /// The problem of a case whose record differs when it runs again.
+    /// The finding of a case whose record differs when it runs again.
     pub(super) fn other_record(first: &str, second: &str) -> Self {
         let text = format!("the same case gave the records {first} and {second}");
         Self { cause: Some("another record".to_owned()), ..Self::new("same-record", text) }
     }
 
-    /// The problem of a finding, whose cause is known.
+    /// The finding of an oracle with a known cause.
     pub(super) fn known(oracle: &str, text: &str, cause: &str, last_steps: Vec<Value>) -> Self {
         let cause = cause.strip_prefix(&format!("{oracle}: ")).unwrap_or(cause).to_owned();
         Self { cause: Some(cause), last_steps, ..Self::new(oracle, text) }
     }
 
-    /// The cause, by which problems of several runs are equal: the oracle and the text without numbers.
+    /// The cause, by which findings of several runs are equal: the oracle and the text without numbers.
     pub(super) fn cause(&self) -> String {
         format!("{}: {}", self.oracle, normalise(self.cause.as_ref().unwrap_or(&self.text)))
     }

@@ -30,7 +30,7 @@ fn holds_during_faults(oracle: &str) -> bool {
     DURING_FAULTS.contains(&oracle) || oracle.starts_with("invariant/")
 }
 
-/// Makes a case smaller as long as it has a problem of the same cause. Returns the finding, and the number of runs.
+/// Makes a case smaller as long as it has a finding of the same cause. Returns the finding, and the number of runs.
 pub(super) fn shrink(
     case: &Case,
     oracle_finding: &OracleFinding,
@@ -57,7 +57,7 @@ pub(super) fn shrink(
     (if is_reproduced && is_whole { verified(finding, releases) } else { finding }, runs)
 }
 
-/// Runs the scenario of a finding as any other. Returns the finding with the place at which the problem shows, and whether
+/// Runs the scenario of a finding as any other. Returns the finding with the place at which it shows, and whether
 /// the scenario fails.
 fn verified(finding: Finding, releases: &dyn Releases) -> Finding {
     let ran = run_text(&finding.file_name(), &finding.scenario(), releases);
@@ -109,7 +109,7 @@ impl Shrinking {
         Self { scope, left: runs, tried: BTreeSet::new() }
     }
 
-    /// Takes the first smaller case that still has the problem, again and again. Returns false if it was stopped before
+    /// Takes the first smaller case that still has the finding, again and again. Returns false if it was stopped before
     /// there was none.
     fn smallest<P>(
         &mut self,

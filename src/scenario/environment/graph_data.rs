@@ -173,7 +173,7 @@ fn rule(reader: &mut Reader<'_>, node: &Node, document: Option<Document<'_>>) ->
     promql(reader, expression, Some(document?.text))
 }
 
-/// Parses an expression and checks that windtunnel can evaluate it. With the text of the document, problems have
+/// Parses an expression and checks that windtunnel can evaluate it. With the text of the document, errors have
 /// the position within the expression.
 pub(super) fn promql(
     reader: &mut Reader<'_>,

@@ -70,7 +70,7 @@ fn command(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option
     let mut image_of = |text: &str| {
         let version =
             text.parse().map_err(|_| format!("expected a version such as `4.14.8`, found `{text}`"))?;
-        // Without a cluster no versions are known, and the missing cluster is already a problem.
+        // Without a cluster no versions are known, and the missing cluster is already an error.
         if versions.is_empty() || versions.contains(&version) {
             return reader.image_of(&version);
         }

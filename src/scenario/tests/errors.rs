@@ -1,4 +1,4 @@
-//! Tests of the problems of scenarios and their positions.
+//! Tests of the errors of scenarios and their positions.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Tests of the scenario language: YAML in, problems or step texts out.
+//! Tests of the scenario language: YAML in, errors or step texts out.
 
 mod description;
 mod errors;
@@ -80,7 +80,7 @@ fn plan(text: &str) -> Result<Plan, ScenarioErrors> {
     super::parse("s.yaml", text, &Few)
 }
 
-/// Parses `text` and compares its problems, one per line.
+/// Parses `text` and compares its errors, one per line.
 fn check(text: &str, errors: &str) {
     let found = plan(text).map_or_else(|errors| errors.to_string(), |_| String::new());
     assert_eq!(found, errors, "\n{text}");

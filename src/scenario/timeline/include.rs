@@ -11,7 +11,7 @@ use crate::scenario::reader::Reader;
 const DEPTH_MAX: usize = 4;
 
 /// Parses `include: FILE` or `include: {steps: FILE, with: {name: value}}`. The steps get the position of the
-/// include; problems inside the file keep their position there.
+/// include; errors inside the file keep their position there.
 pub(super) fn steps(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<PlannedStep> {
     let Some((file, values)) = file_and_values(reader, node) else { return Vec::new() };
     if reader.depth() >= DEPTH_MAX {

@@ -40,7 +40,7 @@ const CAMPAIGNS: [&str; 51] = [
     "readers::commands::damaged_kubeconfigs",
     "readers::commands::damaged_upgrade_arguments",
     "readers::commands::damaged_get_arguments",
-    "readers::commands::damaged_perturbations",
+    "readers::commands::damaged_random_faults",
     "readers::dumps::damaged_dumps",
     "readers::dumps::damaged_archives",
     "readers::insights::damaged_deliveries",

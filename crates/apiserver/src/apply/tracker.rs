@@ -108,7 +108,7 @@ impl Tracker<'_> {
     /// validation lets it.
     ///
     /// # Errors
-    /// The message about its mistakes.
+    /// The message about its errors.
     pub(super) fn check_comparable(&self, object: &Value) -> Result<(), String> {
         if !self.versions.is_custom() {
             return Ok(());

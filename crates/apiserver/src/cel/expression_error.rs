@@ -1,8 +1,8 @@
-//! Mistakes in expressions, printed with the source line and a mark below the position.
+//! Errors in expressions, printed with the source line and a mark below the position.
 
 use std::fmt::Write as _;
 
-/// The most mistakes that are printed (cel-go's `maxErrorsToReport`).
+/// The most errors that are printed (cel-go's `maxErrorsToReport`).
 const PRINTED_MAX: usize = 100;
 
 /// The most bytes of a source line that is printed (cel-go's `maxSnippetLength`).
@@ -10,7 +10,7 @@ const LINE_MAX: usize = 16_384;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ExpressionError {
-    /// Position, as the number of characters before it; `None` for a mistake of the whole expression.
+    /// Position, as the number of characters before it; `None` for an error of the whole expression.
     at: Option<usize>,
     text: String,
 }
@@ -20,13 +20,13 @@ impl ExpressionError {
         Self { at: Some(at), text: text.into() }
     }
 
-    /// A mistake of the whole expression.
+    /// An error of the whole expression.
     pub(crate) fn of_all(text: impl Into<String>) -> Self {
         Self { at: None, text: text.into() }
     }
 }
 
-/// Formats mistakes as cel-go prints them: the first hundred, ordered by position.
+/// Formats errors as cel-go prints them: the first hundred, ordered by position.
 pub(crate) fn show(source: &str, errors: &[ExpressionError]) -> String {
     let (printed, rest) = errors.split_at(errors.len().min(PRINTED_MAX));
     let mut printed: Vec<&ExpressionError> = printed.iter().collect();

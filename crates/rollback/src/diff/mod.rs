@@ -31,7 +31,7 @@ pub(crate) fn new_kind(newer: &Definition) -> Candidate {
     Candidate { version, path: Path::default(), difference: Difference::Kind }
 }
 
-/// A walk through the schemas of one version.
+/// The comparison of the schemas of one version.
 struct SchemaDiff<'w> {
     version: &'w str,
     found: &'w mut Vec<Candidate>,

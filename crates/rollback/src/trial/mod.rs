@@ -1,4 +1,4 @@
-//! Judges a witness: stores it under the newer definition, replaces the definition by the older one, and tries what
+//! The trial of a witness: stores it under the newer definition, replaces the definition by the older one, and tries what
 //! operators and users do then.
 
 mod edits;

@@ -1,4 +1,4 @@
-//! Defects of the kubelet.
+//! Mutants of the kubelet.
 
 use windtunnel_controllers::{Effect, Signal};
 use windtunnel_core::resources::NODES;

@@ -1,4 +1,4 @@
-//! Defects of the controllers of Kubernetes and of the scheduler.
+//! Mutants of the controllers of Kubernetes and of the scheduler.
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{NODES, PODS};

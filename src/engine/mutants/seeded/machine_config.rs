@@ -1,4 +1,4 @@
-//! Defects of the machine-config operator: its controllers, and the daemons on the machines.
+//! Mutants of the machine-config operator: its controllers, and the daemons on the machines.
 
 use serde_json::{Value, json};
 use windtunnel_controllers::Effect;

@@ -1,6 +1,6 @@
-//! Seeded defects: faulty components, each after a known bug, that an exploration should find.
+//! Seeded mutants: faulty components, each after a known bug, that an exploration should find.
 //!
-//! A defect changes the input and the decisions of one component's turns. The mutants of `windtunnel mutate` come from what a
+//! A seeded mutant changes the input and the decisions of one component's turns. The mutants of `windtunnel mutate` come from what a
 //! run wrote; these come from bug trackers and from the classes of mistakes that controllers have.
 
 mod belief;
@@ -19,10 +19,10 @@ use windtunnel_core::{Change, Operation, Rejection, View, Write};
 
 use self::planted::Planted;
 
-/// The mark of a run in which a defect changed something.
+/// The mark of a run in which a seeded mutant changed something.
 const HIT: Mark = Mark::new("a seeded defect had an effect");
 
-/// A deliberate defect of one component.
+/// A component with one known bug.
 #[derive(Debug)]
 pub struct SeededMutant {
     /// Its name, such as `uncordon-forgotten`.
@@ -31,7 +31,7 @@ pub struct SeededMutant {
     pub component: &'static str,
     /// The bug that it is after, or the class of such bugs.
     pub bug: &'static str,
-    /// The defect in words.
+    /// The bug in words.
     pub text: &'static str,
     kind: SeededMutantKind,
 }
@@ -45,7 +45,7 @@ struct Scene<'a> {
     now: Time,
 }
 
-/// The way in which a component is defective.
+/// The way in which a seeded mutant is wrong.
 #[derive(Debug, Clone, Copy)]
 enum SeededMutantKind {
     /// Some writes are not made, or others are.
@@ -77,17 +77,17 @@ enum Fate {
 }
 
 impl SeededMutant {
-    /// The defect of this name.
+    /// The mutant of this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         seeded_mutants().find(|mutant| mutant.name == name)
     }
 
-    /// The name of the mark of runs in which a defect changed something.
+    /// The name of the mark of runs in which a mutant changed something.
     pub fn mark() -> &'static str {
         HIT.name()
     }
 
-    /// Plants the defect in an actor, if it is one of the component.
+    /// Turns an actor into the mutant, if it is one of the component.
     pub(in crate::engine) fn plant_in(&'static self, actor: Box<dyn Actor>) -> Box<dyn Actor> {
         let rest = actor.name().strip_prefix(self.component);
         let is_meant = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -95,7 +95,7 @@ impl SeededMutant {
     }
 }
 
-/// All seeded defects.
+/// All seeded mutants.
 pub fn seeded_mutants() -> impl Iterator<Item = &'static SeededMutant> {
     [version::MUTANTS, operators::MUTANTS, machine_config::MUTANTS, kubelet::MUTANTS, kubernetes::MUTANTS]
         .into_iter()

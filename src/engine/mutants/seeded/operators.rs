@@ -1,4 +1,4 @@
-//! Defects of the operators.
+//! Mutants of the operators.
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, DEPLOYMENTS};

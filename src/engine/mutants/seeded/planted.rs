@@ -1,6 +1,6 @@
-//! The wrapper of an actor in which a defect is planted.
+//! The wrapper of an actor that makes it a seeded mutant.
 //!
-//! It shares nothing with other actors, so a cluster with a defect can be copied like any other. A component that sees its
+//! It shares nothing with other actors, so a cluster with a mutant can be copied like any other. A component that sees its
 //! forgotten write undone would repeat it at once. So it believes that the write was made, as a program does whose code
 //! lacks the write.
 
@@ -15,7 +15,7 @@ use super::belief::Beliefs;
 use super::{Fate, HIT, Scene, SeededMutant, SeededMutantKind};
 use crate::engine::mutants::awaited::{Awaited, Sent};
 
-/// An actor with a defect.
+/// An actor that is a seeded mutant.
 #[derive(Clone)]
 pub(super) struct Planted {
     actor: Box<dyn Actor>,
@@ -71,11 +71,11 @@ impl Planted {
         has_lost && seen + heard + input.answers.len() == 0 && !is_due
     }
 
-    /// Passes the decisions of a turn through the defect.
+    /// Passes the decisions of a turn through the mutant.
     fn pass(&mut self, mut step: Step, scene: &Scene<'_>) -> Step {
         match self.mutant.kind {
             SeededMutantKind::Loses(is_lost) => {
-                step.effects.retain(|effect| !HIT.reach_if(is_lost(effect, scene)))
+                step.effects.retain(|effect| !HIT.reach_if(is_lost(effect, scene)));
             }
             SeededMutantKind::Wakes(wakes) => {
                 if let Some(at) = wakes(&step, scene) {

@@ -1,4 +1,4 @@
-//! Defects of the cluster-version operator.
+//! Mutants of the cluster-version operator.
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;

@@ -1,4 +1,4 @@
-//! Writes in the eyes of a defect.
+//! Writes in the eyes of a mutant.
 
 use serde_json::{Value, json};
 use windtunnel_core::{Key, Object, Operation, View, Write, condition, text_of};

@@ -121,14 +121,14 @@ fn read_get(bytes: &[u8]) -> Result<(), String> {
 }
 
 #[test]
-fn damaged_perturbations() {
+fn damaged_random_faults() {
     let valid = texts(&[
         "stale,410,conflict,seed=7,rate=25%,by=manager*,verb=update,kind=Pod,name=a",
         "all, seed=18446744073709551615,rate=0",
         "172.30.0.0/16",
         "10.96.0.7/30",
     ]);
-    read_damaged("readers::commands::damaged_perturbations", &valid, read_random_faults);
+    read_damaged("readers::commands::damaged_random_faults", &valid, read_random_faults);
 }
 
 /// The faults of `--perturb`, and a network of Services.

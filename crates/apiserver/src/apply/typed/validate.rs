@@ -18,7 +18,7 @@ impl ValidationError {
         Self(if path.is_empty() { why.to_string() } else { format!("{path}: {why}") })
     }
 
-    /// Joins all problems to one text (`ValidationErrors`).
+    /// Joins all errors to one text (`ValidationErrors`).
     pub(crate) fn text(errors: &[Self]) -> String {
         match errors {
             [only] => only.0.clone(),
@@ -30,7 +30,7 @@ impl ValidationError {
 /// Validates a value. With `repeats`, sets and maps may have duplicate elements.
 ///
 /// # Errors
-/// All problems of the value.
+/// All errors of the value.
 pub(crate) fn validate(value: &Value, shape: Shape<'_>, repeats: bool) -> Result<(), Vec<ValidationError>> {
     let mut errors = Vec::new();
     walk(value, shape, repeats, "", &mut errors);

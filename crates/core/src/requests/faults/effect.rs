@@ -28,7 +28,7 @@ pub enum KillMoment {
 }
 
 impl FaultEffect {
-    /// The names of all troubles.
+    /// The names of all effects that requests can select.
     pub const NAMES: [&str; 16] = [
         "too-many-requests",
         "internal-error",
@@ -48,7 +48,7 @@ impl FaultEffect {
         "watch-duplicate",
     ];
 
-    /// The trouble of this name. `watch-slow` takes the delay, and `watch-behind` the number of events.
+    /// The effect of this name. `watch-slow` takes the delay, and `watch-behind` the number of events.
     pub fn named(name: &str, delay: SignedDuration, events: u32) -> Option<Self> {
         ErrorFault::named(name)
             .map(Self::Error)
@@ -131,7 +131,7 @@ pub enum WatchFault {
 }
 
 impl WatchFault {
-    /// The trouble of this name. `watch-slow` takes the delay, and `watch-behind` the number of events.
+    /// The effect of this name. `watch-slow` takes the delay, and `watch-behind` the number of events.
     pub fn named(name: &str, delay: SignedDuration, events: u32) -> Option<Self> {
         let all = [
             Self::Stale,

@@ -22,7 +22,7 @@ pub struct RequestFault {
     pub requests: RequestFilter,
     /// The effect on them.
     pub effect: FaultEffect,
-    /// The subset of matching requests; of a trouble that ends watches, the subset of their events. All events means
+    /// The subset of matching requests; of an effect that ends watches, the subset of their events. All events means
     /// that open watches end at once.
     pub hits: Hits,
     /// The message of an error; empty for the default message.

@@ -49,7 +49,7 @@ const KINDS: [(Kind, &str); 11] = [
     (Kind::Dropped, "drop"),
 ];
 
-/// The keys with a value in the text of a perturbation.
+/// The keys with a value in the text of random faults.
 const KEYS: [&str; 6] = ["seed", "rate", "by", "verb", "kind", "name"];
 
 /// The default share of requests and events with a fault, in percent.

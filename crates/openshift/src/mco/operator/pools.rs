@@ -53,7 +53,7 @@ pub(super) struct WantedRelease<'a> {
     pub(super) line: MajorMinor,
 }
 
-/// Returns the first problem, unless the builder of custom images can run, all required pools have the release
+/// Returns the first error, unless the builder of custom images can run, all required pools have the release
 /// and no pool is degraded.
 pub(super) fn check_pools(view: &View, wanted: &WantedRelease<'_>) -> Result<(), PoolSyncError> {
     if let Some(why) = layering::objection(view) {
