@@ -176,6 +176,7 @@ fn command_exit(command: Command) -> Result<Exit, String> {
         Command::Risks(args) => risks::risks(&args),
         Command::RollbackCheck(args) => rollback_check::rollback_check(&args),
         Command::RollbackPairs(args) => rollback_pairs::rollback_pairs(&args),
+        Command::Dump(args) => dump::listing::list(&args),
         Command::Status(args) => status::status(&args),
         #[cfg(feature = "live")]
         Command::Adm(command) => adm::adm(&command),

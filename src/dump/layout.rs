@@ -1,11 +1,10 @@
-//! Selects the files of a dump to read. A must-gather has tens of thousands, most of them logs.
+//! Judges the files of a dump by their names and first bytes. A must-gather has tens of thousands, most of them logs.
 
 use windtunnel_core::resources::NAMESPACES;
 use windtunnel_core::{Object, Resource};
 
-/// The folders of `oc adm inspect`, below any others: `<scope>[/<namespace>]/<group>/<plural>[/<name>].yaml`.
-pub(super) const CLUSTER: &str = "cluster-scoped-resources";
-pub(super) const NAMESPACED: &str = "namespaces";
+use super::place::{CLUSTER, NAMESPACED};
+use super::{alerts, config_maps, place, uncollected};
 
 /// The Prometheus answers in a must-gather.
 pub(super) const PROMETHEUS: [&str; 2] =
@@ -43,18 +42,44 @@ pub(super) fn is_of(object: &Object, resource: &Resource) -> bool {
     object.text("/kind") == resource.kind && group == resource.group
 }
 
-/// Selects the files that may contain objects of the `wanted` kinds or alerts, in order of their names.
-///
-/// In the output of `oc adm inspect` the path contains the kind; elsewhere every YAML and JSON file may
-/// contain any kind.
-pub fn select(paths: impl IntoIterator<Item = String>, wanted: Wanted<'_>) -> Vec<String> {
-    let mut paths: Vec<String> = paths.into_iter().filter(|path| is_data(path)).collect();
-    let is_inspection = paths.iter().any(|path| path.split('/').any(|part| part == CLUSTER));
-    if is_inspection {
-        paths.retain(|path| is_wanted(path, wanted) || is_of_prometheus(path));
+/// What to do with a file, by its path in the dump and its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// It may contain wanted objects, or alerts: read it.
+    Read,
+    /// Its place says that it has objects of other kinds.
+    Unwanted,
+    /// It holds no object, for this reason.
+    NoObject(&'static str),
+}
+
+/// The number of bytes at the start of a file by which [`look`] judges it.
+pub const START: usize = 512;
+
+/// Judges a file. Each file counts for itself: no other one changes how it is read.
+pub fn look(path: &str, start: &[u8], wanted: Wanted<'_>) -> Look {
+    if is_apple_double(path) {
+        return Look::NoObject("macOS added it");
     }
-    paths.sort();
-    paths
+    if start.is_empty() {
+        return Look::NoObject("empty");
+    }
+    if matches!(is_of_wanted_kind(path, wanted), Some(false)) && is_data(path) {
+        return Look::Unwanted;
+    }
+    if is_data(path) || config_maps::is_key(path) || alerts::is_metrics(path) {
+        return Look::Read;
+    }
+    let is_all = matches!(wanted, Wanted::All);
+    if is_all && (uncollected::is_log(path) || uncollected::is_of_errors(path)) {
+        return Look::Read;
+    }
+    if is_log(path) {
+        return Look::NoObject("a log");
+    }
+    let text = String::from_utf8_lossy(start);
+    let is_error = is_all && uncollected::is_error(&text);
+    if is_error || begins_like_objects(&text) { Look::Read } else { Look::NoObject("no YAML or JSON") }
 }
 
 /// Returns whether a file contains the attributes of the file beside it, which macOS adds to archives and to disks of other systems.
@@ -63,32 +88,42 @@ pub fn is_apple_double(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.starts_with("._"))
 }
 
-fn is_data(path: &str) -> bool {
+/// Returns whether a file has YAML or JSON by its name.
+pub(super) fn is_data(path: &str) -> bool {
     let path = path.strip_suffix(".gz").unwrap_or(path);
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    matches!(extension, "yaml" | "yml" | "json")
+    matches!(extension, "yaml" | "yml" | "json" | "jsonl" | "ndjson")
 }
 
-fn is_of_prometheus(path: &str) -> bool {
-    PROMETHEUS.iter().any(|file| path.ends_with(file))
+/// Returns whether a file has lines of a log by its name. They may be JSON.
+fn is_log(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let endings = [".log", ".logs", ".log.gz", ".stderr", ".html", "logs.txt"];
+    endings.iter().any(|ending| name.ends_with(ending)) || name.contains(".log.")
 }
 
-fn is_wanted(path: &str, wanted: Wanted<'_>) -> bool {
+/// Returns whether a text without an extension begins like objects.
+fn begins_like_objects(start: &str) -> bool {
+    let start = start.trim_start_matches('\u{feff}').trim_start();
+    let words = ["{", "[", "---", "apiVersion:", "items:", "kind:", "metadata:"];
+    words.iter().any(|word| start.starts_with(word))
+}
+
+/// Returns whether the place of a file is that of wanted objects in the output of `oc adm inspect`; `None` for another place.
+pub(super) fn is_of_wanted_kind(path: &str, wanted: Wanted<'_>) -> Option<bool> {
     let parts: Vec<&str> = path.split('/').collect();
     let place = |name: &str| parts.iter().rposition(|part| *part == name);
-    let Some(scope) = place(CLUSTER).or_else(|| place(NAMESPACED)) else { return false };
+    let scope = place(CLUSTER).or_else(|| place(NAMESPACED))?;
     let namespaced = parts[scope] == NAMESPACED;
     let inner = &parts[scope + 1..];
     let (group, plural) = match inner {
+        [namespace, file] if namespaced && place::stem(file) == *namespace => ("core", &*NAMESPACES.plural),
+        // The pods beside their logs are also in the list of pods.
+        [_, "pods", _, ..] if namespaced => ("core", "pods"),
         [_, group, plural, ..] if namespaced => (*group, *plural),
-        [namespace, file] if namespaced && stem(file) == *namespace => ("core", &*NAMESPACES.plural),
         [group, plural, ..] if !namespaced => (*group, *plural),
-        _ => return false,
+        _ => return None,
     };
     let group = if group == "core" { "" } else { group };
-    wanted.has_plural(group, stem(plural))
-}
-
-fn stem(file: &str) -> &str {
-    file.split_once(".yaml").map_or(file, |(stem, _)| stem)
+    Some(wanted.has_plural(group, place::stem(plural)))
 }

@@ -1,18 +1,28 @@
-//! Clusters as files: parses the output of `oc adm must-gather`, `oc adm inspect` and `oc get -o yaml` into
+//! Clusters as files: parses the output of `oc adm must-gather`, `oc adm inspect`, `oc get -o yaml` and other programs into
 //! objects, and renders a must-gather. Pure: the caller finds, reads and writes the files.
 //!
-//! Objects are identified by their `kind`, not by the names of files; [`layout`] only selects the files to
-//! read.
+//! Objects are identified by their `kind`; only if they have none, by the path of their file. Every file is counted in an
+//! [`Inventory`].
 //!
-//! `layout.rs` selects files, `document.rs` parses one, `must_gather.rs` writes. `src/cli/dump/` opens the files.
+//! `layout.rs` judges files by their names, `document.rs` parses one, `objects.rs` finds objects in it, `place.rs` and `kinds.rs`
+//! know what paths say, `uncollected.rs` reads the reports of the programs that write dumps, `conversion.rs` converts objects of
+//! removed versions, `definitions.rs` defines kinds whose definition is missing, `must_gather.rs` writes. `src/cli/dump/` opens the files.
 
 mod alerts;
+mod config_maps;
+mod conversion;
+mod definitions;
 mod document;
 mod facts;
+mod inventory;
+mod kinds;
 mod layout;
 mod must_gather;
+mod objects;
+mod place;
 #[cfg(test)]
 mod tests;
+mod uncollected;
 
 use std::collections::BTreeMap;
 
@@ -20,9 +30,12 @@ use windtunnel_core::bounded::{self, Limits};
 use windtunnel_core::resources::{self, CLUSTER_VERSIONS};
 use windtunnel_core::{Object, Resource};
 
+pub use conversion::conversions;
+pub use definitions::definitions_without_schema;
 pub use facts::Facts;
+pub use inventory::{Class, FileEntry, Inventory, Uncollected, below};
 use layout::is_of;
-pub use layout::{Wanted, is_apple_double, select};
+pub use layout::{Look, START, Wanted, is_apple_double, look};
 pub use must_gather::{alerts_file, log_file, object_files};
 
 /// A file: its path, with `/` between names, and its text.
@@ -41,6 +54,8 @@ pub struct Dump {
     listed: Vec<Found>,
     /// The body of Prometheus' answer to `/api/v1/alerts`, if a file contains it.
     pub alerts: Option<String>,
+    /// All files, and what they are.
+    pub inventory: Inventory,
 }
 
 type Identity = (String, String, String, String);
@@ -58,8 +73,20 @@ pub struct Gathering<'w> {
     limits: Limits,
     left: Limits,
     dump: Dump,
-    problems: Vec<String>,
+    alerts: BTreeMap<alerts::Origin, String>,
+    config_maps: config_maps::Keys,
+    /// Whether a file is in a folder of `oc adm inspect`.
+    is_inspection: bool,
+    problems: Vec<ScenarioError>,
     strangers: Vec<String>,
+}
+
+/// A file with an error.
+#[derive(Debug)]
+struct ScenarioError {
+    text: String,
+    /// Whether the file is in a folder of `oc adm inspect`.
+    is_of_inspection: bool,
 }
 
 /// A parsed file.
@@ -67,6 +94,7 @@ pub struct Gathering<'w> {
 pub struct Parsed {
     /// The path in error messages.
     pub path: String,
+    is_of_inspection: bool,
     content: Result<document::Content, String>,
 }
 
@@ -74,80 +102,156 @@ impl<'w> Gathering<'w> {
     /// Returns a dump without files that keeps the objects of `wanted` kinds.
     pub fn new(wanted: Wanted<'w>, limits: Limits) -> Self {
         let left = limits.clone();
-        let (dump, problems, strangers) = Default::default();
-        Self { wanted, limits, left, dump, problems, strangers }
+        let (dump, alerts, config_maps, is_inspection, problems, strangers) = Default::default();
+        Self { wanted, limits, left, dump, alerts, config_maps, is_inspection, problems, strangers }
     }
 
-    /// Parses a file.
+    /// Counts a file that was not parsed.
+    pub fn count(&mut self, path: &str, class: Class, remark: &str) {
+        let (path, remark) = (path.to_owned(), remark.to_owned());
+        self.dump.inventory.add(FileEntry { path, class, objects: 0, remark });
+    }
+
+    /// Counts a file that cannot be read. `problem` begins with its path.
+    pub fn count_unread(&mut self, path: &str, problem: String) {
+        self.count(path, Class::NotUnderstood, without_path(&problem, path));
+        self.problems.push(ScenarioError { text: problem, is_of_inspection: false });
+    }
+
+    /// Parses a file. `within` is its path in the dump or in the innermost archive, which may say the kind of its objects.
     ///
     /// # Errors
     /// A limit that the files exceed, without advice.
-    pub fn parse(&mut self, Source { path, text }: Source) -> Result<Parsed, String> {
-        let content = match document::parse(&path, &text, &mut self.left) {
-            Ok(document::Content::Objects(mut objects)) => {
-                objects.retain(|object| self.wanted.has(object));
-                let kept = objects.iter().map(size_of).sum();
-                self.left.bytes = self.left.bytes.saturating_sub(kept);
-                Ok(document::Content::Objects(objects))
-            }
-            Ok(document::Content::Alerts(body)) => {
-                self.left.bytes = self.left.bytes.saturating_sub(body.len());
-                Ok(document::Content::Alerts(body))
+    pub fn parse(&mut self, Source { path, text }: Source, within: &str) -> Result<Parsed, String> {
+        let content = match document::parse(&path, within, &text, &mut self.left) {
+            Ok(mut content) => {
+                if let document::Content::Objects(objects, _) = &mut content {
+                    objects.retain(|object| self.wanted.has(object));
+                }
+                self.left.bytes = self.left.bytes.saturating_sub(size_of_content(&content));
+                Ok(content)
             }
             Err(document::DocumentError::Invalid(problem)) => Err(problem),
             Err(document::DocumentError::Exceeded(exceeded)) => {
                 return Err(format!("{path}: {}", self.limits.describe(exceeded)));
             }
         };
-        Ok(Parsed { path, content })
+        let is_of_inspection = layout::is_of_wanted_kind(within, Wanted::All).is_some();
+        Ok(Parsed { path, is_of_inspection, content })
     }
 
     /// Adds a parsed file. The order of files matters: if an object occurs twice in the same state, the first one counts.
-    pub fn add(&mut self, Parsed { path, content }: Parsed) {
-        match content {
-            Err(problem) => self.problems.push(problem),
-            // In the order of names, the answer about alerts precedes the one about rules.
-            Ok(document::Content::Alerts(body)) => {
-                self.dump.alerts.get_or_insert(body);
+    pub fn add(&mut self, Parsed { path, is_of_inspection, content }: Parsed) {
+        self.is_inspection |= is_of_inspection;
+        let (class, objects, remark) = match content {
+            Err(problem) => {
+                let remark = without_path(&problem, &path).to_owned();
+                self.problems.push(ScenarioError { text: problem, is_of_inspection });
+                (Class::NotUnderstood, 0, remark)
             }
-            Ok(document::Content::Objects(objects)) => {
-                for object in objects {
-                    match self.dump.add(object, &path) {
-                        Ok(dropped) => {
-                            self.left.bytes += dropped.as_ref().map(size_of).unwrap_or_default();
-                        }
-                        Err(stranger) => self.strangers.push(stranger),
-                    }
+            Ok(document::Content::Alerts(origin, body)) => {
+                self.add_alerts(origin, body);
+                (Class::Read, 0, "alerts".to_owned())
+            }
+            Ok(document::Content::Key(key)) => {
+                let is_first = self.config_maps.add(&path, key);
+                (Class::Read, usize::from(is_first), "a key of a ConfigMap".to_owned())
+            }
+            Ok(document::Content::Nothing(why, uncollected)) => {
+                self.dump.inventory.add_uncollected(uncollected);
+                (Class::NoObject, 0, why.to_owned())
+            }
+            Ok(document::Content::Uncollected(uncollected)) => {
+                let remark = uncollected.first().map(|first| format!("{}: {}", first.what, first.why));
+                self.dump.inventory.add_uncollected(uncollected);
+                (Class::NotCollected, 0, remark.unwrap_or_default())
+            }
+            Ok(document::Content::Objects(objects, not_understood)) => {
+                let class = if not_understood.is_some() { Class::NotUnderstood } else { Class::Read };
+                if let Some(why) = &not_understood {
+                    let text = format!("{path}: {why}");
+                    self.problems.push(ScenarioError { text, is_of_inspection: false });
                 }
+                (class, self.add_objects(objects, &path), not_understood.unwrap_or_default())
             }
+        };
+        self.dump.inventory.add(FileEntry { path, class, objects, remark });
+    }
+
+    /// Adds the objects of a file, and returns their number.
+    fn add_objects(&mut self, objects: Vec<Object>, path: &str) -> usize {
+        let count = objects.len();
+        for object in objects {
+            match self.dump.add(object, path) {
+                Ok(dropped) => self.left.bytes += dropped.as_ref().map(size_of).unwrap_or_default(),
+                Err(stranger) => self.strangers.push(stranger),
+            }
+        }
+        count
+    }
+
+    /// Adds alerts. Of several answers of Prometheus, the first one counts; those of Alertmanager complete each other.
+    fn add_alerts(&mut self, origin: alerts::Origin, body: String) {
+        match self.alerts.get_mut(&origin) {
+            None => {
+                self.alerts.insert(origin, body);
+            }
+            Some(known) if origin == alerts::Origin::Alertmanager => *known = alerts::joined(known, &body),
+            Some(_) => {}
         }
     }
 
     /// Returns the dump.
     ///
     /// # Errors
-    /// A line for each invalid file (`path:line:column: why`), and for objects of two clusters.
+    /// A line for each invalid file (`path:line:column: why`), and for objects of two clusters. If the dump has folders of
+    /// `oc adm inspect`, invalid files elsewhere are no error: they have no object of the wanted kinds, whose place is there.
     pub fn into_valid(mut self) -> Result<Dump, Vec<String>> {
         // If one object is of another cluster, all are; one error is enough.
         self.strangers.truncate(1);
+        let is_inspection = self.is_inspection;
+        self.problems.retain(|problem| problem.is_of_inspection || !is_inspection);
         let (dump, problems) = self.into_any();
         if problems.is_empty() { Ok(dump) } else { Err(problems) }
     }
 
     /// Returns the valid objects, and a line for each file or object with an error.
     pub fn into_any(mut self) -> (Dump, Vec<String>) {
-        self.problems.append(&mut self.strangers);
-        (self.dump, self.problems)
+        for (path, object) in std::mem::take(&mut self.config_maps).into_objects() {
+            if self.wanted.has(&object) {
+                self.add_objects(vec![object], &path);
+            }
+        }
+        self.dump.alerts = self.alerts.into_values().next();
+        self.dump.inventory.sort();
+        let mut problems: Vec<String> = self.problems.into_iter().map(|problem| problem.text).collect();
+        problems.append(&mut self.strangers);
+        (self.dump, problems)
     }
 
     /// Parses and adds files; a limit ends it.
     fn add_all(&mut self, sources: impl IntoIterator<Item = Source>) {
         for source in sources {
-            match self.parse(source) {
+            let within = source.path.clone();
+            match self.parse(source, &within) {
                 Ok(parsed) => self.add(parsed),
-                Err(problem) => return self.problems.push(problem),
+                Err(text) => return self.problems.push(ScenarioError { text, is_of_inspection: true }),
             }
         }
+    }
+}
+
+/// Returns the rest of a message that begins with the path of a file.
+fn without_path<'a>(problem: &'a str, path: &str) -> &'a str {
+    problem.strip_prefix(path).map_or(problem, |rest| rest.trim_start_matches([':', ' ']))
+}
+
+/// Returns about how many bytes of memory the content of a file needs.
+fn size_of_content(content: &document::Content) -> usize {
+    match content {
+        document::Content::Objects(objects, _) => objects.iter().map(size_of).sum(),
+        document::Content::Alerts(_, body) => body.len(),
+        document::Content::Key(_) | document::Content::Nothing(..) | document::Content::Uncollected(_) => 0,
     }
 }
 
@@ -208,16 +312,20 @@ impl Dump {
             self.listed.push(new);
             return Ok(None);
         };
-        match Age::of(old, &new) {
-            Age::Older => Ok(Some(new.object)),
-            Age::Newer => Ok(Some(std::mem::replace(old, new).object)),
-            Age::Stranger => {
-                let (old, object) = (&old.path, object_name(&new.object));
-                Err(format!(
-                    "{path}: {object} belongs to another cluster than that in {old}; expected the files of one cluster"
-                ))
-            }
+        let age = Age::of(old, &new);
+        let (old_path, dropped) = match age {
+            Age::Copy | Age::Older => (String::new(), new.object),
+            Age::FullerCopy | Age::Newer => (String::new(), std::mem::replace(old, new).object),
+            Age::Stranger => (old.path.clone(), new.object),
+        };
+        self.inventory.count_second(age);
+        if matches!(age, Age::Stranger) {
+            let object = object_name(&dropped);
+            return Err(format!(
+                "{path}: {object} belongs to another cluster than that in {old_path}; expected the files of one cluster"
+            ));
         }
+        Ok(Some(dropped))
     }
 }
 
@@ -238,26 +346,40 @@ fn object_name(object: &Object) -> String {
 }
 
 /// The relation of an object's state to one from an earlier file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Age {
-    /// Not newer than the other.
+    /// The same state.
+    Copy,
+    /// The same state with more of its fields.
+    FullerCopy,
+    /// An older or less complete state.
     Older,
+    /// A newer or more complete state.
     Newer,
     /// A different object.
     Stranger,
 }
 
 impl Age {
-    /// Compares two states. Most objects may be deleted and recreated during a must-gather; the
-    /// ClusterVersion exists as long as its cluster.
+    /// Compares two states. Most objects may be deleted and recreated during a must-gather; the ClusterVersion exists as long as
+    /// its cluster. Without versions, the more complete state counts: an Insights archive leaves out fields.
     fn of(old: &Found, new: &Found) -> Self {
         let is_cluster = is_of(&new.object, &CLUSTER_VERSIONS);
         let (old, new) = (&old.object, &new.object);
         let version = |object: &Object| object.resource_version().parse::<u64>().ok();
+        let is_fuller = || size_of(new) > size_of(old);
         match (version(old), version(new)) {
-            _ if is_cluster && old.uid() != new.uid() => Self::Stranger,
+            _ if is_cluster && !old.uid().is_empty() && !new.uid().is_empty() && old.uid() != new.uid() => {
+                Self::Stranger
+            }
+            _ if old == new => Self::Copy,
             (Some(old), Some(new)) if new > old => Self::Newer,
-            (None, _) | (_, None) if old != new => Self::Stranger,
-            _ => Self::Older,
+            (Some(old), Some(new)) if new < old => Self::Older,
+            (Some(_), Some(_)) if is_fuller() => Self::FullerCopy,
+            (Some(_), Some(_)) => Self::Copy,
+            (None, Some(_)) => Self::Newer,
+            (None, None) if is_fuller() => Self::Newer,
+            (_, None) => Self::Older,
         }
     }
 }

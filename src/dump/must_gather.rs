@@ -9,7 +9,8 @@ use windtunnel_core::resources::{NAMESPACES, PODS};
 use windtunnel_core::yaml::{self, YamlError};
 
 use super::Source;
-use super::layout::{CLUSTER, NAMESPACED, PROMETHEUS};
+use super::layout::PROMETHEUS;
+use super::place::{CLUSTER, NAMESPACED};
 
 /// Returns the files of objects: one per cluster-scoped object, namespace and custom resource; one list per namespace
 /// for each built-in kind. Pods have a file of their own as well, beside their logs.

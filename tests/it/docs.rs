@@ -2,7 +2,7 @@
 //! links lead to files.
 //!
 //! Commands are in ```` ```console ```` blocks, each after `$ `. The blocks of a page run in order in one folder
-//! with a copy of `scenarios/` and `features/`. A `yaml` or `gherkin` block that begins with `# file: NAME` is
+//! with a copy of `scenarios/`, `features/` and `tests/dumps/`. A `yaml` or `gherkin` block that begins with `# file: NAME` is
 //! written to that file first. A command must exit with 0, or with N if its line ends with `# exits with N`. The
 //! lines below a command must be in its output, in this order; `...` matches any text within a line, and a line
 //! `...` matches any lines. Commands that cannot run in a clone are in `sh` blocks.
@@ -85,7 +85,7 @@ fn check_commands(page: &Path) -> Vec<String> {
         return Vec::new();
     }
     let folder = tempfile::tempdir().unwrap();
-    for name in ["scenarios", "features"] {
+    for name in ["scenarios", "features", "tests/dumps"] {
         copy(&Path::new(ROOT).join(name), &folder.path().join(name));
     }
     let mut faults = Vec::new();

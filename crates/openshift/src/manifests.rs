@@ -142,7 +142,14 @@ pub fn crd(name: &str, line: MajorMinor) -> Option<&'static Value> {
     plain(name, line).map(|definition| &**definition)
 }
 
+/// The oldest minor with definitions. Older releases have its definitions.
+static OLDEST: LazyLock<MajorMinor> = LazyLock::new(|| {
+    let first = CRDS.values().filter_map(|lines| lines.first_key_value().map(|(line, _)| *line));
+    first.min().unwrap_or_default()
+});
+
 fn plain(name: &str, line: MajorMinor) -> Option<&'static Arc<Value>> {
+    let line = line.max(*OLDEST);
     CRDS.get(name)?.range(..=line).next_back().map(|(_, definition)| definition)
 }
 

@@ -12,6 +12,7 @@ mod clock;
 mod clusters;
 #[cfg(feature = "serve")]
 pub(super) mod controllers;
+mod dump;
 #[cfg(feature = "serve")]
 mod envtest;
 mod explore;
@@ -51,6 +52,7 @@ pub(super) use self::clusters::RecordArgs;
 pub(super) use self::clusters::speed;
 #[cfg(feature = "serve")]
 pub(super) use self::clusters::{ClockStart, Listening, ReplayArgs, ServeArgs, kubernetes_minor};
+pub(super) use self::dump::{DumpArgs, ListingFormat};
 #[cfg(feature = "serve")]
 pub(super) use self::envtest::EnvtestArgs;
 pub(super) use self::explore::{
@@ -110,6 +112,8 @@ pub(super) enum Command {
     Logs(LogsArgs),
     /// Write the cluster of a record, with its logs, as the files of a must-gather.
     MustGather(MustGatherArgs),
+    /// List the kinds and files of a dump: what windtunnel reads of it, and what not.
+    Dump(DumpArgs),
     /// Print the output of `oc adm upgrade status` for a record, the files of a cluster, or a cluster.
     Status(StatusArgs),
     /// Evaluate the risks of graph data for clusters, and check their PromQL.

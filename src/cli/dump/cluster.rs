@@ -10,6 +10,7 @@ use windtunnel_update_status::status::AlertsResponse;
 use crate::cli::files::records;
 use crate::cli::moment;
 use crate::cli::output::Shown as _;
+use crate::dump::Inventory;
 use crate::record::{ContainerLog, Record, Secrets};
 
 /// The state of a cluster at one moment.
@@ -21,6 +22,8 @@ pub(in crate::cli) struct Dumped {
     pub(in crate::cli) alerts: Option<String>,
     /// Errors of unreadable files.
     pub(in crate::cli) problems: Vec<String>,
+    /// The files of a dump; `None` for a record.
+    pub(in crate::cli) inventory: Option<Inventory>,
     /// The moment of a record's state; `None` for a dump.
     #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "served clusters alone show it"))]
     pub(in crate::cli) moment: Option<Time>,
@@ -47,6 +50,7 @@ impl Dumped {
             objects: objects.collect(),
             alerts: dump.alerts.clone(),
             problems,
+            inventory: Some(dump.inventory.clone()),
             moment: None,
             logs: Vec::new(),
         })
@@ -56,6 +60,12 @@ impl Dumped {
     pub(in crate::cli) fn secrets(&self) -> Secrets {
         let objects = self.objects.iter().map(|(_, object)| object);
         Secrets::of_objects(objects.filter(|object| SECRETS.is_kind_of(object)).map(|object| &**object))
+    }
+
+    /// Returns lines about the files of a dump: how many were read, and what their source could not collect.
+    pub(in crate::cli) fn summary(&self, path: &Path) -> Vec<String> {
+        let Some(inventory) = &self.inventory else { return Vec::new() };
+        inventory.uncollected_lines(&path.shown()).into_iter().chain([inventory.summary()]).collect()
     }
 
     /// Returns the cluster without the values of its Secrets.
@@ -79,6 +89,7 @@ impl Dumped {
             unreachable!("alerts of a record are an answer")
         };
         let (objects, alerts) = (objects.collect(), Some(alerts.to_string()));
-        Self { objects, alerts, problems: Vec::new(), moment: Some(at), logs: record.logs.clone() }
+        let (problems, inventory, logs) = (Vec::new(), None, record.logs.clone());
+        Self { objects, alerts, problems, inventory, moment: Some(at), logs }
     }
 }

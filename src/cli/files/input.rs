@@ -153,7 +153,10 @@ impl Allowance {
     /// There are too many.
     pub(in crate::cli) fn member(&mut self) -> io::Result<()> {
         self.members = self.members.checked_sub(1).ok_or_else(|| {
-            io::Error::other(format!("the archive has more than {}", counted(MEMBERS, "member")))
+            io::Error::other(LimitExceeded(format!(
+                "the archive has more than {}",
+                counted(MEMBERS, "member")
+            )))
         })?;
         Ok(())
     }
@@ -180,12 +183,30 @@ impl<R: Read> Read for Bounded<R> {
 }
 
 fn exceeded(limit: u64) -> io::Error {
-    io::Error::other(format!("this is too large when unpacked; {}", advice(limit)))
+    io::Error::other(LimitExceeded(format!("this is too large when unpacked; {}", advice(limit))))
 }
 
 fn file_exceeded(limit: u64) -> io::Error {
     let most = file_limit(limit);
-    io::Error::other(format!("this file is larger than {most} bytes; {}", advice(limit)))
+    io::Error::other(LimitExceeded(format!("this file is larger than {most} bytes; {}", advice(limit))))
+}
+
+/// The description of an exceeded limit.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct LimitExceeded(String);
+
+/// Returns whether an error is an exceeded limit, and not a damaged file.
+pub(in crate::cli) fn is_limit(error: &io::Error) -> bool {
+    let mut source = error.get_ref().map(|error| error as &(dyn std::error::Error + 'static));
+    while let Some(error) = source {
+        let inner = error.downcast_ref::<io::Error>();
+        if error.is::<LimitExceeded>() || inner.is_some_and(is_limit) {
+            return true;
+        }
+        source = error.source();
+    }
+    false
 }
 
 fn advice(limit: u64) -> String {

@@ -153,8 +153,16 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     input::read(path).map_err(|error| unreadable(path, &error))
 }
 
+/// Remembers that a file was read, for `--watch`.
+pub(super) fn remember(path: &Path) {
+    #[cfg(feature = "watch")]
+    read_files::remember(path);
+    #[cfg(not(feature = "watch"))]
+    let _ = path;
+}
+
 /// Returns the error for an unreadable path; for a missing one, with the nearest existing name.
-fn unreadable(path: &Path, error: &io::Error) -> String {
+pub(super) fn unreadable(path: &Path, error: &io::Error) -> String {
     let hint = if error.kind() == io::ErrorKind::NotFound { nearest_path(path) } else { String::new() };
     format!("{}: {error}{hint}", path.shown())
 }

@@ -83,6 +83,9 @@ impl KnownCluster {
         for problem in problems {
             print_notice(&format!("not read: {problem}"));
         }
+        for line in dump.inventory.uncollected_lines(&name) {
+            print_notice(&line);
+        }
         let objects: Vec<&Object> = dump.objects().map(|(_, object)| object).collect();
         let definitions: Vec<&Value> = objects
             .iter()

@@ -16,7 +16,7 @@ use self::side::Side;
 use super::args::{Judges, ReportFormat, RollbackCheckArgs, jobs_or_cores};
 use super::dump::cluster::Dumped;
 use super::parallel::in_parallel;
-use super::{Exit, files, print_errors, print_output};
+use super::{Exit, files, print_errors, print_notice, print_output};
 use crate::cli::output::Shown as _;
 
 /// Prints the traps of a rollback.
@@ -158,6 +158,9 @@ fn objects(path: &Path) -> Result<Vec<Value>, String> {
     let dumped = Dumped::read(path, None)?;
     if !dumped.problems.is_empty() {
         print_errors(&dumped.problems.join("\n"));
+    }
+    for line in dumped.inventory.iter().flat_map(|inventory| inventory.uncollected_lines(&path.shown())) {
+        print_notice(&line);
     }
     Ok(dumped.objects.iter().map(|(_, object)| object.to_value()).collect())
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use windtunnel_apiserver::https::{Serving, Webhooks};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_apiserver::{ApiServer, Builder};
-use windtunnel_apiserver::{ImportFinding, Imported, LogRequest, PodRequest, PodResponse, Upstream};
+use windtunnel_apiserver::{ImportFinding, LogRequest, PodRequest, PodResponse, Upstream};
 use windtunnel_core::clock::{Clock, ManualClock, Time, WallClock};
 use windtunnel_core::log::LogLine;
 use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
@@ -19,12 +19,13 @@ use windtunnel_openshift::SERVICE_NETWORK;
 use windtunnel_openshift::manifests::{self, MajorMinor};
 use windtunnel_openshift::release::Release;
 
+use super::import::{self, AllImported};
 use super::{kinds, route};
 use crate::cli::args::ServeArgs;
 use crate::cli::dump::cluster::Dumped;
 use crate::cli::output::Shown as _;
 use crate::cli::print_notice;
-use crate::dump::Facts;
+use crate::dump::{Facts, Inventory};
 use crate::plan::KUBERNETES_MINORS;
 use crate::record::{ContainerLog, log_at};
 
@@ -39,24 +40,42 @@ pub(super) struct Files(pub(super) Dumped);
 
 impl Files {
     /// Returns a server with all objects that it accepts; reports the others.
-    pub(super) fn server(&self, path: &Path, kubernetes: Option<u32>, seed: u64, now: Time) -> ApiServer {
+    ///
+    /// # Errors
+    /// It accepts none.
+    pub(super) fn server(
+        &self,
+        path: &Path,
+        kubernetes: Option<u32>,
+        seed: u64,
+        now: Time,
+    ) -> Result<ApiServer, String> {
         let facts = Facts::of(self.0.objects.iter().map(|(_, object)| object));
-        let known = |minor: &u32| KUBERNETES_MINORS.contains(minor);
-        let of_release = || Some(Release::find(facts.desired.as_ref()?).ok()?.kubernetes_minor);
-        let minor = kubernetes.or(facts.kubernetes_minor.filter(known)).or_else(of_release);
-        let mut server = self.builder(minor.unwrap_or(*KUBERNETES_MINORS.end())).seed(seed).build(now);
+        let mut server = self.builder(minor(kubernetes, &facts)).seed(seed).build(now);
         let admin = Identity::admin();
         for definition in self.definitions(&facts) {
             // The server accepts windtunnel's own definitions; a test checks this for every release.
             let _ = server.write(&Write::create(&CUSTOM_RESOURCE_DEFINITIONS, definition), &admin, now);
         }
-        let imported =
-            server.import(self.0.objects.iter().map(|(_, object)| object.to_value()).collect(), now);
+        let imported = import::import(&mut server, &self.0.objects, now);
         self.report(path, &imported);
+        if imported.stored == 0 && !self.0.objects.is_empty() {
+            return Err(self.nothing_stored(path));
+        }
         if !self.0.logs.is_empty() {
             server.set_upstream(Arc::new(RecordedLogs { logs: self.0.logs.clone(), at: now }));
         }
-        server
+        Ok(server)
+    }
+
+    fn nothing_stored(&self, path: &Path) -> String {
+        let count = self.0.objects.len();
+        let summary = self.0.inventory.as_ref().map(Inventory::summary).unwrap_or_default();
+        format!(
+            "{}: expected objects that an API server stores, found {count}, of which none can be stored; the lines above have \
+             the reasons ({summary})",
+            path.shown()
+        )
     }
 
     fn builder(&self, minor: u32) -> Builder {
@@ -98,7 +117,7 @@ impl Files {
     }
 
     /// Reports what is served, and each object that is not served or was changed.
-    fn report(&self, path: &Path, imported: &Imported) {
+    fn report(&self, path: &Path, imported: &AllImported) {
         let secrets = self.0.secrets();
         for problem in &self.0.problems {
             print_notice(&secrets.hide(&format!("not read: {problem}")));
@@ -128,8 +147,17 @@ impl Files {
             let text = secrets.hide(&text);
             print_notice(&format!("{text} ({}{more})", names[..names.len().min(NAMED)].join(", ")));
         }
+        for line in imported.lines() {
+            print_notice(&line);
+        }
         if !imported.namespaces.is_empty() {
             print_notice(&format!("created missing namespaces: {}", imported.namespaces.join(", ")));
+        }
+        for line in self.0.summary(path) {
+            print_notice(&secrets.hide(&line));
+        }
+        if imported.stored == 0 && !self.0.objects.is_empty() {
+            return;
         }
         print_notice(&format!(
             "serving {} of {} objects of {}",
@@ -146,6 +174,21 @@ impl Files {
         }
         route::create(shared, serving);
     }
+}
+
+/// Returns the minor of Kubernetes to serve: the requested one, the one of the dump, or that of its release. If windtunnel has no
+/// such API server, the nearest one, with a notice.
+fn minor(requested: Option<u32>, facts: &Facts) -> u32 {
+    let (oldest, newest) = (*KUBERNETES_MINORS.start(), *KUBERNETES_MINORS.end());
+    let of_release = || facts.desired.as_ref().map(|version| Release::nearest(version).kubernetes_minor);
+    let wanted = requested.or(facts.kubernetes_minor).or_else(of_release).unwrap_or(newest);
+    let minor = wanted.clamp(oldest, newest);
+    if minor != wanted {
+        print_notice(&format!(
+            "the dump is of Kubernetes 1.{wanted}, which windtunnel cannot serve: it serves the nearest minor, 1.{minor}"
+        ));
+    }
+    minor
 }
 
 /// Names an object with its file in a folder or an archive.
@@ -185,6 +228,6 @@ pub(super) fn read(path: &Path, args: &ServeArgs) -> Result<(Files, Shared), Str
         Some(moment) => ManualClock::at(moment),
         None => Arc::new(WallClock),
     };
-    let server = files.server(path, args.kubernetes, args.seed, clock.now());
+    let server = files.server(path, args.kubernetes, args.seed, clock.now())?;
     Ok((files, Shared::new(server, clock)))
 }

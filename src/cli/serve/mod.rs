@@ -13,6 +13,7 @@ mod clock;
 mod continued;
 pub(super) mod controllers;
 mod dumped;
+mod import;
 mod kinds;
 mod kubeconfig;
 mod open_cluster;

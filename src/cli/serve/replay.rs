@@ -30,7 +30,7 @@ pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<Exit, String> {
     let start = record.header.epoch;
     let files = Files(Dumped::at(&args.record, &record, start));
     let minor = args.kubernetes.or_else(|| kubernetes_minor(&record));
-    let server = files.server(&args.record, minor, record.header.seed, start);
+    let server = files.server(&args.record, minor, record.header.seed, start)?;
     // The cluster uses the time of the record, up to the end of the replay.
     let clock = Arc::new(ScaledClock::starting_at(start, args.speed).ending_at(until));
     let shared = Shared::new(server, clock.clone());

@@ -65,7 +65,8 @@ impl StartFrom {
             node.file = file_of(&NODES, &node.name);
         }
         let problems = dumped.problems.iter().map(|problem| format!("not read: {problem}"));
-        Ok(Self { notices: problems.chain(start.notices).collect(), ..start })
+        let notices = problems.chain(dumped.summary(path)).chain(start.notices).collect();
+        Ok(Self { notices, ..start })
     }
 
     fn from_objects(objects: &[&Object]) -> Result<Self, String> {
@@ -99,6 +100,7 @@ impl StartFrom {
             ..ClusterPlan::new(release)
         };
         notices.push(format!("release {}, from the last completed update", cluster.release.version));
+        notices.extend(other_facts(&cluster.release));
         cluster.releases = known_releases(version, &mut notices);
         if let Some(unfinished) = history.first().filter(|_| completed > 0) {
             let release = self::release(unfinished)?;
@@ -188,13 +190,25 @@ impl StartFrom {
     }
 }
 
-/// Returns the release of a history entry, or of an available update.
+/// Returns a notice if there are no facts for the minor of a release.
+fn other_facts(release: &Release) -> Option<String> {
+    let (line, facts) = (release.line(), Release::line_of_facts(&release.version));
+    let age = if line < facts { "older" } else { "newer" };
+    (line != facts).then(|| {
+        format!(
+            "{} is {age} than the releases that windtunnel knows: it has the facts of the nearest minor, {}.{}",
+            release.version, facts.0, facts.1
+        )
+    })
+}
+
+/// Returns the release of a history entry, or of an available update, with the facts of the nearest minor.
 fn release(entry: &Value) -> Result<Release, String> {
     let text = |field: &str| entry[field].as_str().unwrap_or_default();
     let version = text("version").parse();
     let version =
         version.map_err(|_| format!("expected a version such as 4.14.8, found `{}`", text("version")))?;
-    let release = Release::find(&version).map_err(|error| error.to_string())?;
+    let release = Release::nearest(&version);
     let image =
         if digest_of(text("image")).is_some() { text("image").to_owned() } else { release.image.clone() };
     Ok(Release { image, ..release })

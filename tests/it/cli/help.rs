@@ -16,6 +16,7 @@ fn the_help_lists_the_commands() {
       report          Print the timeline of a record, or the results of several; write the page of all
       logs            Print the logs of simulated programs in a record; without a pod, list them
       must-gather     Write the cluster of a record, with its logs, as the files of a must-gather
+      dump            List the kinds and files of a dump: what windtunnel reads of it, and what not
       status          Print the output of `oc adm upgrade status` for a record, the files of a cluster,
                       or a cluster
       risks           Evaluate the risks of graph data for clusters, and check their PromQL

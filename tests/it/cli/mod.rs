@@ -7,6 +7,7 @@ mod authoring;
 pub(crate) mod backends;
 mod check;
 mod custom_kinds;
+mod dump;
 pub(crate) mod environment;
 #[cfg(feature = "serve")]
 mod envtest;

@@ -333,6 +333,7 @@ items:
 fn no_output_about_a_dump_has_a_value_of_its_secrets() {
     let run = "name: s\ncluster: {version: 4.14.1}\ntimeline:\n- run: oc get nodes -o yaml\n- run: oc get clusteroperator etcd -o yaml\n";
     let files = [("dump.yaml", DUMP), ("s.yaml", run)];
+    check_clean(&files, &["dump", "dump.yaml", "--files"], 0);
     check_clean(&files, &["status", "--from", "dump.yaml", "--details", "all"], 0);
     check_clean(&files, &["status", "--from", "dump.yaml", "--output", "yaml"], 0);
     check_clean(&files, &[&["run", "s.yaml", "--start-from", "dump.yaml"], &REPORTS[..]].concat(), 0);

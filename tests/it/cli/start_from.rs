@@ -23,6 +23,7 @@ fn a_dumped_cluster_updates_with_its_failures() {
     ]);
     assert_eq!(output.code, Some(0), "{output}");
     insta::assert_snapshot!(output.stderr, @"
+    start-from: 9 files: 9 read (12 objects), 0 without objects, 0 not understood, 0 not collected
     start-from: release 4.16.9, from the last completed update
     start-from: conditional updates: the releases exist, but are not recommended; their risks are not taken
     start-from: operator dns is degraded, until the scenario heals it
@@ -67,6 +68,31 @@ fn an_unfinished_update_starts_again() {
 }
 
 #[test]
+fn an_older_release_has_the_facts_of_the_nearest_minor() {
+    let scenario = "name: n\ncluster: {version: 4.11.1}\ntimeline: [{advance: 1m}]\n";
+    for (version, notice) in [
+        (
+            "4.8.0-0.nightly-2021-07-31-065602",
+            "start-from: 4.8.0-0.nightly-2021-07-31-065602 is older than the releases that windtunnel knows: it has the facts of the \
+             nearest minor, 4.10\n",
+        ),
+        ("4.18.0-0.ci-2024-10-01-011141", ""),
+        ("4.19.0-okd-scos.3", ""),
+    ] {
+        let text = format!(
+            "apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata: {{name: version}}\nstatus:\n  desired: {{version: {version}}}\n\
+             \x20 history: [{{state: Completed, version: {version}, image: i, verified: true, startedTime: '2025-01-01T00:00:00Z', \
+             completionTime: '2025-01-01T01:00:00Z'}}]\n"
+        );
+        let environment = TestEnvironment::with(&[("s.yaml", scenario), ("v.yaml", &text)]);
+        let output = environment.run(&["run", "s.yaml", "--start-from", "v.yaml", "--quiet"]);
+        assert_eq!(output.code, Some(0), "{output}");
+        assert!(output.stderr.contains(notice) && !output.stderr.contains("did you mean"), "{output}");
+        assert!(output.stderr.contains(&format!("start-from: release {version}, ")), "{output}");
+    }
+}
+
+#[test]
 fn a_dump_without_a_supported_cluster_is_reported() {
     let version = |history: &str| {
         format!(
@@ -77,7 +103,7 @@ fn a_dump_without_a_supported_cluster_is_reported() {
         ("s.yaml", "name: n\ncluster: {version: 4.11.1}\ntimeline: [{advance: 1m}]\n"),
         ("node.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n"),
         ("installing.yaml", &version("{state: Partial, version: 4.16.1}")),
-        ("ancient.yaml", &version("{state: Completed, version: 4.2.1}")),
+        ("unknown.yaml", &version("{state: Completed, version: latest}")),
     ]);
     let check = |from: &str, expected: &str| {
         let output = environment.run(&["run", "s.yaml", "--start-from", from]);
@@ -89,7 +115,10 @@ fn a_dump_without_a_supported_cluster_is_reported() {
         "installing.yaml",
         "error: --start-from: installing.yaml: expected a completed update in its history, found none",
     );
-    check("ancient.yaml", "error: --start-from: ancient.yaml: ");
+    check(
+        "unknown.yaml",
+        "error: --start-from: unknown.yaml: expected a version such as 4.14.8, found `latest`",
+    );
     check("nowhere", "error: nowhere: ");
     let installed = |expected: &str| {
         let output = environment.run(&["run", "s.yaml", "--start-from", "dump"]);

@@ -169,12 +169,13 @@ fn objects_that_are_not_served_are_reported() {
     }
     insta::assert_snapshot!(notices(&environment, "mg"), @r#"
     not read: mg/x/namespaces/n/apps/deployments.yaml:1:7: unclosed bracket '['
-    not stored: build.openshift.io/v1 Build: the server could not find the requested resource (b1 in x/namespaces/n/build.openshift.io/builds.yaml, b2 in x/namespaces/n/build.openshift.io/builds.yaml)
     not stored: v1 Pod: Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number into Go struct field PodSpec.spec.containers of type []v1.Container (broken in x/namespaces/n/core/pods.yaml)
     stored without fields unknown to its schema: example.io/v1 Thing: spec.color (extra in x/namespaces/implicit/example.io/things.yaml)
     stored, but rejected if written today: example.io/v1 Thing: Thing.example.io NAME is invalid: spec.size: Invalid value: 9: spec.size in body should be less than or equal to 3 (big in x/namespaces/implicit/example.io/things.yaml)
+    stored with any fields, since no definition of their kind is known: build.openshift.io/v1 Build (2)
     created missing namespaces: implicit
-    serving 6 of 9 objects of mg
+    8 files: 6 read (9 objects), 1 without objects, 1 not understood, 0 not collected
+    serving 8 of 9 objects of mg
     "#);
     let archive = environment.work().join("mg.tar.gz");
     let mut builder =

@@ -39,8 +39,10 @@ fn damaged_dumps() {
 fn read_dump(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let files = sources(&text);
-    let paths = files.iter().map(|file| file.path.clone());
-    let _ = dump::select(paths, Wanted::Kinds(KINDS));
+    for file in &files {
+        let start = file.text.as_bytes();
+        let _ = dump::look(&file.path, &start[..start.len().min(dump::START)], Wanted::Kinds(KINDS));
+    }
     let _ = Dump::parse(files.clone(), KINDS);
     show(&Dump::read_all(files).0);
 }
@@ -70,6 +72,10 @@ fn show(dump: &Dump) {
     let alerts = dump.alerts.as_ref().map(|body| AlertsResponse::parse(body.as_bytes())).unwrap_or_default();
     show_status(&list, &alerts);
     let values: Vec<Value> = objects().map(Object::to_value).collect();
+    let _ = dump::definitions_without_schema(&values);
+    for value in &values {
+        drop(dump::conversions(value));
+    }
     let mut server = ApiServer::builder().build(now());
     let _ = server.import(values, now());
     let _ = dump::object_files(server.objects().map(|(key, object)| (key, object.to_value())));

@@ -1,5 +1,10 @@
 //! Tests of small dumps.
 
+mod conversions;
+mod inventories;
+mod shapes;
+
+use serde_json::{Value, json};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, NAMESPACES, NODES};
 
 use super::*;
@@ -65,8 +70,13 @@ fn keeps_the_newer_state_and_rejects_two_clusters() {
         ]
     );
     assert_eq!(read(&[("a", OPERATOR), ("b", OPERATOR)]).unwrap().list(&CLUSTER_OPERATORS).count(), 1);
+    // Without versions, the more complete state counts.
     let other = OPERATOR.replace("{name: dns}", "{name: dns, labels: {a: b}}");
-    assert_eq!(read(&[("a", OPERATOR), ("b", &other)]).unwrap_err().len(), 1);
+    for files in [[("a", OPERATOR), ("b", &other)], [("a", &other), ("b", OPERATOR)]] {
+        let dump = read(&files).unwrap();
+        assert_eq!(dump.list(&CLUSTER_OPERATORS).next().unwrap().label("a"), Some("b"));
+        assert_eq!(dump.inventory.seconds(), (0, 1));
+    }
 }
 
 #[test]
@@ -121,34 +131,40 @@ fn files_with_attributes_of_macos_are_recognized_by_their_names() {
 }
 
 #[test]
-fn selects_only_wanted_files_of_a_must_gather() {
-    let wanted = [
+fn only_wanted_files_of_a_must_gather_are_read() {
+    let check = |path: &str, wanted: &[&Resource], expected: Look| {
+        assert_eq!(look(path, b"a: 1\n", Wanted::Kinds(wanted)), expected, "{path}");
+    };
+    for path in [
         "g/image/cluster-scoped-resources/config.openshift.io/clusteroperators.yaml",
         "g/image/cluster-scoped-resources/config.openshift.io/clusteroperators/dns.yaml",
         "g/image/cluster-scoped-resources/core/nodes/a.yaml",
         "g/image/monitoring/prometheus/rules.json",
         "g/image/namespaces/openshift-machine-config-operator/apps/deployments.yaml",
-    ];
-    let others = [
+        "a/nodes.yaml",
+        "b.json.gz",
+    ] {
+        check(path, WANTED, Look::Read);
+    }
+    for path in [
         "g/image/cluster-scoped-resources/config.openshift.io/infrastructures.yaml",
         "g/image/cluster-scoped-resources/example.io/nodes/a.yaml",
-        "g/image/etcd_info/endpoint_health.json",
         "g/image/namespaces/a/a.yaml",
         "g/image/namespaces/a/pods/p/p.yaml",
-        "g/timestamp",
-    ];
-    let all = || others.iter().chain(&wanted).map(|path| (*path).to_owned());
-    assert_eq!(select(all(), Wanted::Kinds(WANTED)), wanted);
-    assert_eq!(select(all(), Wanted::Kinds(&[&NAMESPACES]))[1..], ["g/image/namespaces/a/a.yaml"]);
-    let plain = ["a/nodes.yaml", "b.json.gz", "c.txt", "output"].map(str::to_owned);
-    assert_eq!(select(plain, Wanted::Kinds(WANTED)), ["a/nodes.yaml", "b.json.gz"]);
+    ] {
+        check(path, WANTED, Look::Unwanted);
+    }
+    check("g/image/namespaces/a/a.yaml", &[&NAMESPACES], Look::Read);
+    check("g/timestamp", WANTED, Look::NoObject("no YAML or JSON"));
+    assert_eq!(look("output", b"apiVersion: v1\n", Wanted::Kinds(WANTED)), Look::Read);
+    assert_eq!(look("a/audit.log", b"{\"kind\": \"Event\"}", Wanted::All), Look::NoObject("a log"));
 }
 
 /// Reads files within limits; the error is a limit that they exceed.
 fn within(limits: Limits, files: &[(&str, &str)]) -> Result<Dump, String> {
     let mut gathering = Gathering::new(Wanted::Kinds(WANTED), limits);
     for (path, text) in files {
-        let parsed = gathering.parse(Source { path: (*path).to_owned(), text: (*text).to_owned() })?;
+        let parsed = gathering.parse(Source { path: (*path).to_owned(), text: (*text).to_owned() }, path)?;
         gathering.add(parsed);
     }
     Ok(gathering.into_valid().unwrap())
