@@ -18,7 +18,7 @@ pub(super) struct AllImported {
     /// Namespaces that were created for imported objects.
     pub(super) namespaces: Vec<String>,
     /// Problems of objects, each with the index of its object.
-    pub(super) problems: Vec<(usize, ImportFinding)>,
+    pub(super) findings: Vec<(usize, ImportFinding)>,
     /// Objects that are stored in another version than in the dump: how many, by kind and both versions.
     converted: BTreeMap<String, usize>,
     /// Objects that are stored although the dump has no definition of their kind: how many, by kind.
@@ -49,19 +49,19 @@ impl AllImported {
 pub(super) fn import(server: &mut ApiServer, objects: &[(String, Object)], now: Time) -> AllImported {
     let values = objects.iter().map(|(_, object)| object.to_value()).collect();
     let first = server.import(values, now);
-    let (unknown, problems): (Vec<_>, Vec<_>) =
-        first.problems.into_iter().partition(|(_, problem)| is_unknown(problem));
+    let (unknown, findings): (Vec<_>, Vec<_>) =
+        first.findings.into_iter().partition(|(_, finding)| is_unknown(finding));
     let mut all = AllImported {
         stored: first.stored,
         namespaces: first.namespaces,
-        problems,
+        findings,
         ..AllImported::default()
     };
     let mut numbers: Vec<usize> = unknown.into_iter().map(|(number, _)| number).collect();
     for attempt in 0..ATTEMPTS {
         numbers = all.import_unknown(server, objects, &numbers, attempt, now);
     }
-    all.problems.sort_by_key(|(number, _)| *number);
+    all.findings.sort_by_key(|(number, _)| *number);
     all
 }
 
@@ -69,8 +69,8 @@ pub(super) fn import(server: &mut ApiServer, objects: &[(String, Object)], now: 
 const ATTEMPTS: usize = 3;
 
 /// Returns whether the server does not know the version or the kind of an object.
-fn is_unknown(problem: &ImportFinding) -> bool {
-    matches!(problem, ImportFinding::Rejected(why) if why == "the server could not find the requested resource")
+fn is_unknown(finding: &ImportFinding) -> bool {
+    matches!(finding, ImportFinding::Rejected(why) if why == "the server could not find the requested resource")
 }
 
 /// An object in another attempt.
@@ -112,19 +112,19 @@ impl AllImported {
             server.import(candidates.iter().map(|candidate| candidate.value.clone()).collect(), now);
         self.stored += imported.stored;
         self.namespaces.extend(imported.namespaces);
-        let (mut refused, mut again) = (Vec::new(), Vec::new());
-        for (index, problem) in imported.findings {
+        let (mut rejected, mut again) = (Vec::new(), Vec::new());
+        for (index, finding) in imported.findings {
             let Candidate { number, original, .. } = &candidates[index];
-            if matches!(problem, ImportFinding::Rejected(_)) {
-                refused.push(index);
+            if matches!(finding, ImportFinding::Rejected(_)) {
+                rejected.push(index);
             }
-            if is_unknown(&problem) && conversions(original).len() > attempt + 1 {
+            if is_unknown(&finding) && conversions(original).len() > attempt + 1 {
                 again.push(*number);
             } else {
-                self.problems.push((*number, problem));
+                self.findings.push((*number, finding));
             }
         }
-        let stored = candidates.iter().enumerate().filter(|(index, _)| !refused.contains(index));
+        let stored = candidates.iter().enumerate().filter(|(index, _)| !rejected.contains(index));
         stored.for_each(|(_, candidate)| self.count(candidate));
         again
     }

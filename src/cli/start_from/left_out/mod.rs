@@ -7,7 +7,7 @@
 mod budgets;
 mod webhooks;
 
-use windtunnel_core::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS};
+use windtunnel_core::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::{Object, Resource, condition};
 
 use crate::plan::LeftOut;
@@ -57,7 +57,8 @@ pub(super) fn find(objects: &[(String, Object)], ignored: &[String]) -> Vec<Left
         .chain(webhooks::find(&dump))
         .chain(pools(&dump))
         .chain(operators(&dump))
-        .chain(overrides(&dump));
+        .chain(overrides(&dump))
+        .chain(nodes(&dump));
     let file_of = |object: &Object| {
         objects.iter().find(|(_, other)| other.is_same(object)).map(|(file, _)| file.clone())
     };
@@ -111,4 +112,12 @@ fn overrides<'d>(dump: &Dump<'d>) -> Option<Found<'d>> {
         set["name"].as_str().unwrap_or_default(),
     );
     Some((version, LeftOut { only_other_minor: true, ..left_out(version, why) }))
+}
+
+/// The nodes that are not ready. A real update waits for the pods of operators on them, and their pool does not go on; windtunnel
+/// updates them.
+fn nodes<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
+    let is_ready = |node: &&Object| condition::is_true(node, "Ready");
+    let why = "the node is not ready, so that the DaemonSets of operators and its pool wait for it";
+    dump.all(&NODES).filter(|node| !is_ready(node)).map(|node| (node, left_out(node, why))).collect()
 }
