@@ -20,7 +20,7 @@ mod check;
 #[cfg(feature = "live")]
 mod clock;
 mod consent;
-mod dump;
+mod dump_files;
 #[cfg(feature = "serve")]
 mod endpoint;
 #[cfg(feature = "serve")]
@@ -73,7 +73,7 @@ use clap::{CommandFactory as _, Parser as _};
 use windtunnel_core::text::visible;
 
 use self::args::{Args, Command};
-pub use self::dump::read_all as read_dump;
+pub use self::dump_files::read_all as read_dump;
 use self::output::{print_complaint, print_errors, print_notice, print_output, print_painted};
 pub use self::payload::Releases;
 use crate::report::ScenarioResult;
@@ -176,7 +176,7 @@ fn command_exit(command: Command) -> Result<Exit, String> {
         Command::Risks(args) => risks::risks(&args),
         Command::RollbackCheck(args) => rollback_check::rollback_check(&args),
         Command::RollbackPairs(args) => rollback_pairs::rollback_pairs(&args),
-        Command::Dump(args) => dump::listing::list(&args),
+        Command::Dump(args) => dump_files::listing::list(&args),
         Command::Status(args) => status::status(&args),
         #[cfg(feature = "live")]
         Command::Adm(command) => adm::adm(&command),

@@ -6,7 +6,7 @@
 //!
 //! `layout.rs` judges files by their names, `document.rs` parses one, `objects.rs` finds objects in it, `place.rs` and `kinds.rs`
 //! know what paths say, `uncollected.rs` reads the reports of the programs that write dumps, `conversion.rs` converts objects of
-//! removed versions, `definitions.rs` defines kinds whose definition is missing, `must_gather.rs` writes. `src/cli/dump/` opens the files.
+//! removed versions, `definitions.rs` defines kinds whose definition is missing, `must_gather.rs` writes. `src/cli/dump_files/` opens the files.
 
 mod alerts;
 mod config_maps;

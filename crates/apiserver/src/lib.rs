@@ -87,6 +87,7 @@ pub mod storage;
 mod store;
 mod subresources;
 mod verbs;
+mod watch;
 mod wording;
 
 pub use crate::call::attempt::Attempt;
@@ -95,11 +96,11 @@ pub use crate::outbound::hooks::{HookCall, HookError, HookResponse, HookService,
 pub use crate::outbound::upstream::{LogRequest, PathRequest, Permission, PodRequest, PodResponse, Upstream};
 pub use crate::pipeline::Step;
 pub use crate::reply::table::Table;
-pub use crate::reply::watch_stream::{Poll, Watch};
 pub use crate::request::accept::Media;
 pub use crate::server::builder::Builder;
 pub use crate::server::control_plane::Endpoint;
 pub use crate::server::log::{ClientRead, WriteOutcome};
+pub use crate::watch::stream::{Poll, Watch};
 pub use access::{AuthorizationMode, RequestCount, RuleUse, UserAccess};
 pub use admission::known::AdmissionPlugins;
 pub use crd::{RuleCost, rule_costs};

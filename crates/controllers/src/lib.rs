@@ -39,14 +39,14 @@ pub mod schedule;
 pub mod scheduler;
 pub mod service_accounts;
 pub mod testing;
-mod version;
+mod version_differences;
 pub mod workloads;
 pub mod workqueue;
 
 use windtunnel_core::rng::Streams;
 
 pub use actor::{Actor, CloneActor, Effect, Input, Interest, Signal, Step};
-pub use version::ControllerVersion;
+pub use version_differences::ControllerVersion;
 
 /// The annotation of pods and pod templates. The value `true` means that a simulated program implements their
 /// containers.

@@ -15,7 +15,7 @@ use windtunnel_openshift::promql::Sample;
 use crate::cli::files::{self, records};
 use crate::cli::output::Shown as _;
 use crate::cli::payload::Releases;
-use crate::cli::{dump, moment, print_notice, start_from};
+use crate::cli::{dump_files, moment, print_notice, start_from};
 use crate::engine::Session;
 use crate::record::{Event, INSTALLER, Record};
 use crate::scenario;
@@ -78,8 +78,8 @@ impl KnownCluster {
     }
 
     fn of_dump(name: String, path: &Path) -> Result<Self, String> {
-        let (mut dump, problems) = dump::read_all(path)?;
-        dump::hide_secrets(&mut dump);
+        let (mut dump, problems) = dump_files::read_all(path)?;
+        dump_files::hide_secrets(&mut dump);
         for problem in problems {
             print_notice(&format!("not read: {problem}"));
         }

@@ -14,7 +14,7 @@ use windtunnel_rollback::{Direction, Report, output};
 
 use self::side::Side;
 use super::args::{Judges, ReportFormat, RollbackCheckArgs, jobs_or_cores};
-use super::dump::cluster::Dumped;
+use super::dump_files::cluster::Dumped;
 use super::parallel::in_parallel;
 use super::{Exit, files, print_errors, print_notice, print_output};
 use crate::cli::output::Shown as _;

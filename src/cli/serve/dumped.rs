@@ -22,7 +22,7 @@ use windtunnel_openshift::release::Release;
 use super::import::{self, AllImported};
 use super::{kinds, route};
 use crate::cli::args::ServeArgs;
-use crate::cli::dump::cluster::Dumped;
+use crate::cli::dump_files::cluster::Dumped;
 use crate::cli::output::Shown as _;
 use crate::cli::print_notice;
 use crate::dump::{Facts, Inventory};

@@ -12,7 +12,7 @@ use windtunnel_update_status::status::AlertsResponse;
 use super::dumped::{ALERTS, Files};
 use super::{StartedServer, serve_until_signal};
 use crate::cli::args::ReplayArgs;
-use crate::cli::dump::cluster::Dumped;
+use crate::cli::dump_files::cluster::Dumped;
 use crate::cli::files::records;
 use crate::cli::output::Shown as _;
 use crate::cli::{Exit, moment, print_notice};

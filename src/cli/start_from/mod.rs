@@ -15,7 +15,7 @@ use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAP
 use windtunnel_core::{Object, Resource, node};
 use windtunnel_openshift::release::Release;
 
-use super::dump::cluster::Dumped;
+use super::dump_files::cluster::Dumped;
 use super::print_notice;
 use crate::cli::output::Shown as _;
 use crate::dump::Facts;

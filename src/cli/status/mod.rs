@@ -14,7 +14,7 @@ use windtunnel_core::text::clock_time;
 use windtunnel_update_status::status::{self, AlertsResponse, Inputs, KINDS, Moment, Report, StatusError};
 
 use super::files::records;
-use super::{Exit, dump, moment, print_errors, print_notice, print_output};
+use super::{Exit, dump_files, moment, print_errors, print_notice, print_output};
 use crate::cli::output::Shown as _;
 use crate::report::status_text as recorded;
 
@@ -131,7 +131,7 @@ fn of_record(path: &Path, args: &StatusArgs) -> Result<Report, PrintError> {
 }
 
 fn of_dump(path: &Path, as_of: Option<Time>, details: status::Details) -> Result<Report, PrintError> {
-    let dump = dump::read(path, KINDS)?;
+    let dump = dump_files::read(path, KINDS)?;
     let mut inputs = Inputs::gather(|resource| dump.list(resource).cloned().collect())?;
     inputs.alerts = match &dump.alerts {
         Some(body) => AlertsResponse::parse(body.as_bytes()),

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::call::RequestInfo;
 use crate::kinds::Kind;
 use crate::kinds::catalog::Catalog;
-use crate::reply::watch_stream::Watching;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Method;
 use crate::store::{Store, TableId};
+use crate::watch::stream::Watching;
 
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 

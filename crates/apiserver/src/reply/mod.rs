@@ -7,8 +7,6 @@ pub(crate) mod lazy_object;
 pub(crate) mod table;
 pub(crate) mod view;
 pub(crate) mod warnings;
-pub(crate) mod watch_lines;
-pub(crate) mod watch_stream;
 
 use std::borrow::Cow;
 
@@ -25,9 +23,9 @@ use super::store::Stored;
 use crate::reply::followed_log::Follow;
 use crate::reply::lazy_object::LazyObject;
 use crate::reply::table::{Partial, Table};
-use crate::reply::watch_stream::Watch;
 use crate::request::accept::{Media, PARTIAL_LIST};
 use crate::request::clock_skew::ClockSkew;
+use crate::watch::stream::Watch;
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 

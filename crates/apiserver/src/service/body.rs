@@ -11,8 +11,8 @@ use http_body_util::{BodyExt as _, Full, StreamBody};
 
 use super::{ReplyStream, Shared};
 use crate::reply::followed_log::Follow;
-use crate::reply::watch_stream::{Poll, Progress, Watch};
 use crate::subresources::log::Logs;
+use crate::watch::stream::{Poll, Progress, Watch};
 
 /// How often a followed log is checked for new lines.
 const LOG_POLL: Duration = Duration::from_millis(200);

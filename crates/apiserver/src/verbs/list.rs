@@ -9,13 +9,13 @@ use crate::call::RequestInfo;
 use crate::profile::{Profile, since};
 use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::lazy_object::LazyObject;
-use crate::reply::watch_lines::convert_event_object;
 use crate::reply::{List, Reply, ReplyBody};
 use crate::request::Query;
 use crate::request::options;
 use crate::selector::{Continue, Selector};
 use crate::server::ApiServer;
 use crate::store::{Entry, Store, TableId};
+use crate::watch::lines::convert_event_object;
 
 const EXPIRED: &str = "The resourceVersion for the provided list is too old.";
 const PAGE_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. You can \

@@ -5,9 +5,9 @@ use crate::gotext::quote;
 use crate::names::path_segment;
 use crate::rejection::{BoxedRejection, Outcome};
 use crate::reply::Reply;
-use crate::reply::watch_lines::convert_event_object;
 use crate::request::options;
 use crate::store::{Entry, Store, Stored};
+use crate::watch::lines::convert_event_object;
 
 /// Rejects a path with an empty namespace.
 pub(super) fn check_namespace(info: &RequestInfo<'_>) -> Outcome<()> {

@@ -9,8 +9,6 @@ use windtunnel_core::clock::Time;
 use crate::call::{Call, RequestInfo};
 use crate::faults::{Reader, Sight};
 use crate::rejection::{BoxedRejection, Outcome};
-use crate::reply::watch_lines::WatchRequest;
-use crate::reply::watch_stream::{Initial, Poll, Progress, State, Timer, Watch, WatchClient};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::accept::{self, Media, Shape};
 use crate::request::options;
@@ -18,6 +16,8 @@ use crate::selector::Selector;
 use crate::server::ApiServer;
 use crate::store;
 use crate::verbs::list::Lister;
+use crate::watch::lines::WatchRequest;
+use crate::watch::stream::{Initial, Poll, Progress, State, Timer, Watch, WatchClient};
 
 /// The shortest duration of a watch without `timeoutSeconds` (`--min-request-timeout`). The longest is twice as long.
 const MIN_TIMEOUT_SECONDS: u64 = 1800;

@@ -46,7 +46,7 @@ use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::environment::NodeEnvironment;
 use crate::machine::{Boot, StaticPod};
-use crate::version::Differences;
+use crate::version_differences::Differences;
 
 /// The minor version of the kubelet while its Node does not report one.
 const MINOR_DEFAULT: u32 = 27;

@@ -11,7 +11,7 @@ use crate::owners;
 use crate::scheduler::load::{Amounts, Load, lack, requests};
 use crate::scheduler::placement::{is_chosen, named_nodes};
 use crate::scheduler::taints::{self, find_untolerated, tolerated};
-use crate::version::{Differences, TaintText};
+use crate::version_differences::{Differences, TaintText};
 
 /// The best node for a pod, or the scheduler's message if no node fits.
 pub(super) fn node_for<'v>(

@@ -13,7 +13,7 @@ use windtunnel_core::resources::{DAEMON_SETS, PODS};
 use windtunnel_core::{Change, Object, View};
 
 use super::health::{WELL, WELL_MESSAGE, WORKING_TOWARDS, target_in};
-use super::nodes::is_about_nodes;
+use super::unready_nodes::is_about_nodes;
 use super::{Operator, reported_version};
 
 /// The namespaces of the network's DaemonSets.

@@ -15,12 +15,12 @@ mod daemon_sets;
 mod feature_sets;
 pub(super) mod health;
 mod kubelet_skew;
-mod nodes;
 mod proxy;
 mod rollout;
 mod static_pods;
 #[cfg(test)]
 mod tests;
+mod unready_nodes;
 
 use std::sync::Arc;
 
@@ -46,11 +46,11 @@ pub use backup::{BackupController, LAST_MINOR as LAST_MINOR_WITH_BACKUPS};
 use daemon_sets::DaemonSets;
 use health::{FaultReport, Pace};
 use kubelet_skew::Kubelets;
-use nodes::Nodes;
 pub use proxy::{NETWORK, ProxyController, proxy_status};
 use rollout::{progress, rollout_in, set_conditions};
 use static_pods::Operand;
 pub use static_pods::{installed_static_pods, operand_namespaces, static_pod_images};
+use unready_nodes::Nodes;
 
 /// The name in `status.versions` of the release that an operator has reached.
 const OPERATOR: &str = "operator";

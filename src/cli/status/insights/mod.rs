@@ -17,7 +17,7 @@ use windtunnel_update_status::status::{Inputs, published};
 use super::PrintError;
 use crate::cli::args::StatusArgs;
 use crate::cli::files::records;
-use crate::cli::{dump, moment, print_output};
+use crate::cli::{dump_files, moment, print_output};
 use crate::record::{Event, Record};
 
 /// The kinds that contain published insights.
@@ -61,7 +61,7 @@ fn published_insights(args: &StatusArgs) -> Result<Insights, PrintError> {
         let view = record.view_at(moment::of_record(&record, args.at.as_deref())?);
         published_in(|resource| view.list(resource).cloned().collect())
     } else if let Some(path) = &args.source.from {
-        let dump = dump::read(path, PUBLISHED_KINDS)?;
+        let dump = dump_files::read(path, PUBLISHED_KINDS)?;
         published_in(|resource| dump.list(resource).cloned().collect())
     } else {
         #[cfg(feature = "live")]
@@ -116,7 +116,7 @@ fn computed_insights(args: &StatusArgs) -> Result<Insights, PrintError> {
 }
 
 fn of_dump(path: &Path, as_of: Option<Time>) -> Result<Insights, PrintError> {
-    let dump = dump::read(path, snapshot::KINDS)?;
+    let dump = dump_files::read(path, snapshot::KINDS)?;
     let list = |resource: &Resource| dump.list(resource).cloned().collect();
     let now = match as_of {
         Some(at) => at,

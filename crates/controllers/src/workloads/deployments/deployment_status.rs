@@ -9,7 +9,7 @@ use super::conditions::{self, RolloutProgress};
 use super::rollout::Bounds;
 use super::sets::{HISTORY, REVISION, Sets, replicas_of};
 use crate::owners::template_hash;
-use crate::version::Differences;
+use crate::version_differences::Differences;
 
 /// The counts of a Deployment's pods.
 #[derive(Debug, Clone, Copy)]

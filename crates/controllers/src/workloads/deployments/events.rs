@@ -7,7 +7,7 @@ use windtunnel_core::resources::REPLICA_SETS;
 use windtunnel_core::{Key, Operation, View, Write};
 
 use crate::recorder::Notice;
-use crate::version::ScalingText;
+use crate::version_differences::ScalingText;
 
 /// The Events about ReplicaSets whose writes are not answered yet.
 #[derive(Debug, Clone, Default)]

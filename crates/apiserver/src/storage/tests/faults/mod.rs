@@ -12,10 +12,10 @@ use windtunnel_core::{Identity, Resource, Write};
 
 use crate::ApiServer;
 use crate::reply::ReplyBody;
-use crate::reply::watch_stream::{Poll, Watch};
 use crate::request::{Method, Request};
 use crate::service::Shared;
 use crate::storage::{Change, DataDir, Disk, DiskFault, Operations, Saved, Storage, StorageError};
+use crate::watch::stream::{Poll, Watch};
 
 /// Names of objects, with the value of their field `data.n`.
 type Content = BTreeMap<String, String>;

@@ -1,5 +1,5 @@
 //! A watch: a cursor into the history of a kind. It has no queue of its own, so a slow client uses no memory; if it falls behind
-//! the history, it gets 410. `watch_lines.rs` renders its lines.
+//! the history, it gets 410. `lines.rs` renders its lines.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::kinds::objects::Objects;
 use crate::outbound::hooks::HookError;
 use crate::rejection::BoxedRejection;
 use crate::reply::lazy_object::LazyObject;
-use crate::reply::watch_lines::{Batch, WatchRequest};
 use crate::store::{self, Event, Store, TableId};
+use crate::watch::lines::{Batch, WatchRequest};
 
 /// The interval of bookmarks.
 const BOOKMARK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
