@@ -295,6 +295,7 @@ fn result(finished: &steps::ScenarioResult, seed: u64, why: &str) -> ScenarioRes
     result.line = finished.line;
     result.ids = ids;
     result.failure.clone_from(&finished.failure);
+    result.failure_kind = finished.failure_kind;
     result.skipped = finished.skipped.clone().or(result.skipped);
     result.failed_at = finished.failed_at.or_else(|| finished.failure.as_ref().map(|_| (finished.line, 1)));
     let written: Vec<Written> = finished.steps.iter().map(written).collect();

@@ -11,7 +11,7 @@ use windtunnel_update_status::status::Details;
 
 use super::steps::Outcome;
 use super::{ScenarioResult, rerun, status_text, story};
-use crate::record::Record;
+use crate::record::{FailureKind, Record};
 
 /// The number of rows of a timeline in the output of a failure.
 const ROWS: usize = 60;
@@ -140,7 +140,7 @@ fn step_cases(named: Named<'_>) -> Vec<TestCase> {
     let cases = result.steps.iter().enumerate().map(|(index, step)| {
         let expected = result.must_fail.is_some();
         let status = match &step.outcome {
-            Outcome::Failed(why) if !expected => failed(why, None),
+            Outcome::Failed(why) if !expected => failed(result, why, None),
             Outcome::Passed | Outcome::Failed(_) => TestCaseStatus::success(),
             Outcome::Skipped => {
                 let mut status = TestCaseStatus::skipped();
@@ -167,11 +167,12 @@ fn step_cases(named: Named<'_>) -> Vec<TestCase> {
     cases
 }
 
-/// Returns a failure with its first line as the message.
-fn failed(failure: &str, place: Option<String>) -> TestCaseStatus {
+/// Returns a failure with its first line as the message and its kind as the type.
+fn failed(result: &ScenarioResult, failure: &str, place: Option<String>) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     status.set_message(failure.lines().next().unwrap_or_default());
-    status.set_type("expectation");
+    // Records of an older windtunnel have no kind.
+    status.set_type(result.failure_kind.map_or("expectation", FailureKind::as_str));
     status.set_description(format!("{}{failure}", place.unwrap_or_default()));
     status
 }
@@ -187,13 +188,13 @@ fn status_of(result: &ScenarioResult) -> TestCaseStatus {
         (Some(problems), _) if result.invalid => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
             status.set_message(problems.lines().next().unwrap_or_default());
-            status.set_type("invalid file");
+            status.set_type(FailureKind::Scenario.as_str());
             status.set_description(problems.as_str());
             status
         }
         (Some(failure), _) => {
             let place = result.failed_at.map(|(line, column)| format!("{}:{line}:{column}\n", result.file));
-            failed(failure, place)
+            failed(result, failure, place)
         }
     }
 }
@@ -241,6 +242,7 @@ mod tests {
             seed: 7,
             virtual_time: SignedDuration::from_millis(4_500_500),
             failure: failure.map(str::to_owned),
+            failure_kind: failure.map(|_| FailureKind::Product),
             failed_at: failure.map(|_| (12, 3)),
             wall: Some(WallTime { started, took: Duration::from_millis(750) }),
             ..ScenarioResult::default()

@@ -7,10 +7,10 @@ use windtunnel_core::text::{clock_time, one_line};
 
 use super::ScenarioResult;
 
-/// Returns the result in a line: `PASS  name  (1:15:00 of cluster time)`, or `FAIL`, `FLAKE` or `SKIP`; ends
-/// with a line break.
+/// Returns the result in a line: `PASS  name  (1:15:00 of cluster time)`, or `FAIL`, `FLAKE` or `SKIP`, a failure
+/// with its kind after the name; ends with a line break.
 pub fn line(result: &ScenarioResult) -> String {
-    format!("{:<5} {}  ({})\n", word(result), one_line(&result.name), facts(result, ""))
+    format!("{:<5} {}{}  ({})\n", word(result), one_line(&result.name), kind(result), facts(result, ""))
 }
 
 /// Returns the result in a line with its file and the wall time:
@@ -20,7 +20,13 @@ pub fn row(result: &ScenarioResult) -> String {
     let (word, name) = (word(result), one_line(&result.name));
     // The name of an invalid file is that of the file.
     let place = if result.invalid { String::new() } else { format!("  {}", one_line(&result.place())) };
-    format!("{word:<5} {name}{place}  ({})\n", facts(result, &wall))
+    format!("{word:<5} {name}{}{place}  ({})\n", kind(result), facts(result, &wall))
+}
+
+/// Returns the kind of a failure as ` (product)`; empty without one, and for an invalid file.
+fn kind(result: &ScenarioResult) -> String {
+    let kind = result.failure_kind.filter(|_| result.failure.is_some() && !result.invalid);
+    kind.map(|kind| format!(" ({kind})")).unwrap_or_default()
 }
 
 /// Returns the file and the name in a line.
@@ -81,7 +87,7 @@ pub fn scenario(result: &ScenarioResult) -> String {
     lines.iter().fold(line(result), |text, line| text + line + "\n")
 }
 
-/// Returns the failures of a run in a line each, `FAIL a.yaml:12 name: reason`; empty if there are none.
+/// Returns the failures of a run in a line each, `FAIL a.yaml:12 name (product): reason`; empty if there are none.
 pub fn recap(results: &[ScenarioResult]) -> String {
     let failures = results.iter().filter(|result| result.failure.is_some());
     let lines = failures.map(|result| {
@@ -90,7 +96,8 @@ pub fn recap(results: &[ScenarioResult]) -> String {
         if result.invalid {
             format!("{} {reason}\n", word(result))
         } else {
-            format!("{} {} {}: {reason}\n", word(result), one_line(&result.place()), one_line(&result.name))
+            let (place, name) = (result.place(), one_line(&result.name));
+            format!("{} {} {name}{}: {reason}\n", word(result), one_line(&place), kind(result))
         }
     });
     lines.collect()
@@ -128,6 +135,7 @@ pub fn run(results: &[ScenarioResult], wall: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::FailureKind;
     use crate::report::WallTime;
 
     fn result(name: &str, failure: Option<&str>) -> ScenarioResult {
@@ -138,6 +146,7 @@ mod tests {
             seed: 7,
             virtual_time: SignedDuration::from_mins(75),
             failure: failure.map(str::to_owned),
+            failure_kind: failure.map(|_| FailureKind::Product),
             failed_at: failure.map(|_| (12, 3)),
             ..ScenarioResult::default()
         }
@@ -148,14 +157,14 @@ mod tests {
         assert_eq!(scenario(&result("a", None)), "PASS  a  (1:15:00 of cluster time)\n");
         assert_eq!(
             scenario(&result("b", Some("expect x:\nnot so"))),
-            "FAIL  b  (1:15:00 of cluster time)\n      a.yaml:12:3 with seed 7\n      expect x:\n      not so\n"
+            "FAIL  b (product)  (1:15:00 of cluster time)\n      a.yaml:12:3 with seed 7\n      expect x:\n      not so\n"
         );
     }
 
     #[test]
     fn a_row_has_the_file_and_the_wall_time_and_a_recap_the_reason() {
         let results = [result("a", None), result("b", Some("expect x:\nnot so"))];
-        assert_eq!(row(&results[1]), "FAIL  b  a.yaml:12  (1:15:00 of cluster time)\n");
+        assert_eq!(row(&results[1]), "FAIL  b (product)  a.yaml:12  (1:15:00 of cluster time)\n");
         let wall = WallTime { started: jiff::Timestamp::UNIX_EPOCH, took: Duration::from_millis(1260) };
         let timed = ScenarioResult { wall: Some(wall), ..results[0].clone() };
         assert_eq!(row(&timed), "PASS  a  a.yaml  (1:15:00 of cluster time, 1.3 s)\n");
@@ -163,7 +172,7 @@ mod tests {
         assert_eq!(row(&invalid), "ERROR c.yaml  (the file is invalid)\n");
         assert_eq!(
             recap(&[results.as_slice(), &[invalid]].concat()),
-            "FAIL a.yaml:12 b: expect x:\nERROR c.yaml:1:2: no\n"
+            "FAIL a.yaml:12 b (product): expect x:\nERROR c.yaml:1:2: no\n"
         );
         assert_eq!(recap(&results[..1]), "");
     }

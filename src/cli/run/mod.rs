@@ -3,6 +3,8 @@
 //! The checks that repeat a scenario print in files of their own: `restarts.rs` (`--check-restarts`), `restored.rs`
 //! (`--check-restored`), `program_checks.rs` (programs of the user), with `reproduction.rs` for emitted scenarios.
 
+#[cfg(test)]
+mod failure_kinds;
 mod omissions;
 mod program_checks;
 mod reproduction;
@@ -30,7 +32,7 @@ use super::terminal::progress::Progress;
 use crate::backends::programs::Waited;
 use crate::engine::{self, Failure, SessionError};
 use crate::plan::{Plan, PlannedStep};
-use crate::record::Record;
+use crate::record::{FailureKind, Record};
 use crate::report::ScenarioResult;
 use crate::report::steps::Written;
 use crate::scenario::{self, ScenarioError, lint};
@@ -257,17 +259,21 @@ fn run_once(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, suite: &Suite
     }
     let mut result = result.judge_canary();
     if args.check_determinism {
-        result.failure = nondeterminism(place, plan, seed, &outcome.record).or(result.failure);
+        // A run that is not deterministic proves nothing about the rest.
+        if let Some(difference) = nondeterminism(place, plan, seed, &outcome.record) {
+            (result.failure, result.failure_kind) = (Some(difference), Some(FailureKind::Tool));
+        }
     }
     if result.passed() {
-        result.failure = program_checks::check(plan, seed, &args.checks, &place.backend().stop());
+        let failure = program_checks::check(plan, seed, &args.checks, &place.backend().stop());
+        result.fail(FailureKind::Product, failure);
     }
     if args.check_restored && result.passed() {
-        result.failure = restored::check(plan, seed);
+        result.fail(FailureKind::Product, restored::check(plan, seed));
     }
     result.omissions = omissions::of(plan, &outcome.record);
     if result.passed() {
-        result.failure = omissions::failure(&result.omissions);
+        result.fail(FailureKind::Tool, omissions::failure(&result.omissions));
     }
     let result = ScenarioResult { wall, ..result }.without_secrets(&outcome.secrets);
     suite.finished(result, Arc::new(outcome.record), outcome.snapshots)
@@ -286,6 +292,7 @@ fn not_started(plan: &Plan, error: &SessionError, seed: u64, watch: Stopwatch) -
     let file = dumped_file(plan, error).map(|file| format!("{file}: ")).unwrap_or_default();
     ScenarioResult {
         failure: Some(format!("{file}{what}{error}")),
+        failure_kind: Some(error.kind()),
         failed_at: error.place(),
         wall: Some(watch.read()),
         ..result.of_scenario(None, &plan.tags, &written(plan))

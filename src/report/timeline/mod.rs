@@ -43,7 +43,7 @@ pub fn render(record: &Record, width: usize) -> String {
         match &entry.event {
             Event::Write(write) => add_write(&mut rows, entry.at, write),
             Event::Step { text } => rows.add_step(entry.at, format!("> {text}")),
-            Event::Outcome { text, failure: None, held_before } => {
+            Event::Outcome { text, failure: None, held_before, .. } => {
                 let ended = format!("ok {}", marked(text, *held_before));
                 rows.end_step(entry.at, ended, &format!("> {text}"));
             }

@@ -45,6 +45,7 @@ impl History {
         self.event(Event::Outcome {
             text: text.to_owned(),
             failure: failure.map(str::to_owned),
+            kind: None,
             held_before: false,
         })
     }

@@ -390,7 +390,7 @@ fn an_object_rejected_by_the_api_server_fails_the_scenario() {
         exit 1
         s.yaml: n
 
-        FAIL  n  (0:00:00 of cluster time)
+        FAIL  n (scenario)  (0:00:00 of cluster time)
               s.yaml:5:5 with seed 1
               the cluster could not be installed: the API server rejected the request to create configmaps/default/Not_A_Name: ConfigMap "Not_A_Name" is invalid: metadata.name: Invalid value: "Not_A_Name": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')
 
