@@ -280,10 +280,11 @@ fn a_failure_lists_pending_waits_and_merged_rejections() {
         serde_json::to_value(&found).unwrap(),
         json!({
             "place": "a.yaml:12:3",
+            "kind": "product",
             "message": "expect x: seen: y",
             "pending": [["dns", "a pod"]],
             "last": [],
-            "refusals": [{
+            "rejections": [{
                 "at": "0:00:02",
                 "object": "update ClusterVersion/version",
                 "by": "somebody",
