@@ -10,7 +10,7 @@ use windtunnel_core::text::visible;
 use windtunnel_update_status::status::Details;
 
 use super::steps::Outcome;
-use super::{ScenarioResult, rerun, status_text, story};
+use super::{ScenarioResult, headline, rerun, status_text, story};
 use crate::record::{FailureKind, Record};
 
 /// The number of rows of a timeline in the output of a failure.
@@ -170,7 +170,7 @@ fn step_cases(named: Named<'_>) -> Vec<TestCase> {
 /// Returns a failure with its first line as the message and its kind as the type.
 fn failed(result: &ScenarioResult, failure: &str, place: Option<String>) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-    status.set_message(failure.lines().next().unwrap_or_default());
+    status.set_message(headline(failure));
     // Records of an older windtunnel have no kind.
     status.set_type(result.failure_kind.map_or("expectation", FailureKind::as_str));
     status.set_description(format!("{}{failure}", place.unwrap_or_default()));
@@ -187,7 +187,7 @@ fn status_of(result: &ScenarioResult) -> TestCaseStatus {
         }
         (Some(problems), _) if result.invalid => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-            status.set_message(problems.lines().next().unwrap_or_default());
+            status.set_message(headline(problems));
             status.set_type(FailureKind::Scenario.as_str());
             status.set_description(problems.as_str());
             status

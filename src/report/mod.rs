@@ -27,6 +27,7 @@ pub mod timeline;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use windtunnel_core::text::truncate;
 
 use self::seeds::SeedRuns;
 use self::steps::{Outcome, StepResult, Written};
@@ -35,6 +36,14 @@ use crate::record::{Event, FailureKind, Record, Secrets};
 
 /// The tag of scenarios that must fail. If one passes, the suite would not notice real failures.
 pub const CANARY: &str = "canary";
+
+/// The longest headline of a failure, in characters.
+const HEADLINE_MAX: usize = 500;
+
+/// Returns the first line of a failure, truncated.
+fn headline(failure: &str) -> String {
+    truncate(failure.lines().next().unwrap_or_default(), HEADLINE_MAX)
+}
 
 /// The result of one scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -192,6 +201,11 @@ impl ScenarioResult {
         let failed_at = self.failed_at.filter(|_| self.failure.is_some());
         let line = failed_at.map_or(self.line, |(line, _)| line);
         if line == 0 { self.file.clone() } else { format!("{}:{line}", self.file) }
+    }
+
+    /// Returns the failure in a line of at most [`HEADLINE_MAX`] characters; empty without one. The whole text is `failure`.
+    pub fn headline(&self) -> String {
+        headline(self.failure.as_deref().unwrap_or_default())
     }
 
     /// Returns whether it ran and all steps passed.

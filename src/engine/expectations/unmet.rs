@@ -7,6 +7,7 @@ use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CO
 use windtunnel_core::text::{did_you_mean, short_duration};
 use windtunnel_core::{Object, Resource, View};
 
+use super::cause;
 use super::matching::{check_all, insights, objects};
 use crate::engine::command;
 use crate::engine::error::SessionError;
@@ -17,7 +18,8 @@ use crate::record::{Entry, Event, WriteEvent};
 /// The most candidates, and the most rejected writes, that a text lists.
 const LISTED: usize = 5;
 
-/// The error for an unmet expectation. `why` is what was seen instead. Below it are all candidates if there
+/// The error for an unmet expectation. `why` is what was seen instead; the first line has the most telling cause as well.
+/// Below it are all candidates if there
 /// are several, the faults that are in effect, the writes that keep being rejected, and what the components
 /// wait for.
 pub(in crate::engine) fn unmet_error(
@@ -29,12 +31,20 @@ pub(in crate::engine) fn unmet_error(
         return SessionError::CannotHold(format!("seen: {why}{hint}"));
     }
     let mut text = seen(&simulation.view, what).unwrap_or_else(|| format!("seen: {why}"));
+    let rejected = rejected(simulation);
+    let cause = cause::most_telling(simulation, what, &rejected);
+    let with_cause = cause.as_ref().and_then(|cause| cause::with_cause(&text, cause));
+    // The first line has this rejection in full.
+    let in_first_line = cause.and_then(|cause| cause.rejected).filter(|_| with_cause.is_some());
+    text = with_cause.unwrap_or(text);
     for (fault, since) in simulation.faults_in_effect.iter() {
         let since = short_duration(since.duration_since(simulation.record.header.epoch));
         text += &format!("\n  fault: {fault}, since {since}");
     }
-    for rejected in rejected(simulation) {
-        text += &format!("\n  rejected: {rejected}");
+    for (index, write) in rejected.iter().enumerate() {
+        if Some(index) != in_first_line {
+            text += &format!("\n  rejected: {}", cause::described(write));
+        }
     }
     for pending in simulation.pending() {
         text += &format!("\n  pending: {} waits for: {}", pending.actor, pending.why);
@@ -135,23 +145,17 @@ fn title(insight: &Value) -> String {
     format!("about {}: {summary:?}", about.join(", "))
 }
 
-/// Describes the writes that were rejected last time, since the last actions: writer, object, code and message.
-/// Conflicts and missing objects are left out, because components live with them.
-fn rejected(simulation: &Simulation) -> Vec<String> {
+/// Returns the writes that were rejected last time, since the last actions; the last one first. Conflicts and missing
+/// objects are left out, because components live with them.
+fn rejected(simulation: &Simulation) -> Vec<&WriteEvent> {
     let mut latest = BTreeSet::new();
-    let mut found: Vec<String> = Vec::new();
+    let mut found: Vec<&WriteEvent> = Vec::new();
     for entry in simulation.entries_since_last_actions().iter().rev() {
         let Event::Write(write) = &entry.event else { continue };
         let is_latest = latest.insert((&write.by, &write.key, &write.subresource));
         if is_latest && write.code >= 400 && ![404, 409].contains(&write.code) && found.len() < LISTED {
-            found.push(described(write));
+            found.push(write);
         }
     }
     found
-}
-
-fn described(write: &WriteEvent) -> String {
-    let WriteEvent { by, verb, key, subresource, code, message, .. } = write;
-    let of = if subresource.is_empty() { String::new() } else { format!("{subresource} of ") };
-    format!("{verb} of {of}{}/{} by {by}: {code} {message}", write.kind, key.name)
 }
