@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use windtunnel_core::text::{clock_time, one_line};
+use windtunnel_core::text::{clock_time, one_line, truncate};
 
 use super::ScenarioResult;
+use super::steps::Outcome;
+
+/// The longest step in a line, in characters.
+const STEP_MAX: usize = 80;
 
 /// Returns the result in a line: `PASS  name  (1:15:00 of cluster time)`, or `FAIL`, `FLAKE` or `SKIP`, a failure
 /// with its kind after the name; ends with a line break.
@@ -55,11 +59,7 @@ fn facts(result: &ScenarioResult, wall: &str) -> String {
     }
     let time = clock_time(result.virtual_time);
     let canary = if result.must_fail.is_some() { "; a canary, failed as expected" } else { "" };
-    let held = match result.steps.iter().filter(|step| step.held_before).count() {
-        0 => String::new(),
-        1 => "; 1 step held before".to_owned(),
-        count => format!("; {count} steps held before"),
-    };
+    let held = held_before(result);
     let seeds = match &result.seed_runs {
         None => String::new(),
         Some(runs) if runs.failed.is_empty() => format!("; {} seeds", runs.count),
@@ -67,6 +67,18 @@ fn facts(result: &ScenarioResult, wall: &str) -> String {
     };
     let omissions = if result.omissions.is_empty() { "" } else { "; with omissions" };
     format!("{time} of cluster time{wall}{seeds}{canary}{held}{omissions}")
+}
+
+/// Returns the first step that passed because it held before, with its line, and how many more there are.
+fn held_before(result: &ScenarioResult) -> String {
+    let mut held = result.steps.iter().filter(|step| step.held_before && step.outcome == Outcome::Passed);
+    let Some(first) = held.next() else { return String::new() };
+    let line = if first.line == 0 { String::new() } else { format!(" (line {})", first.line) };
+    let more = match held.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("; held before: {}{line}{more}", truncate(&one_line(&first.text), STEP_MAX))
 }
 
 /// Returns the [`line`] of a result and, below it, place and reason of a failure; ends with a line break.
@@ -91,7 +103,7 @@ pub fn scenario(result: &ScenarioResult) -> String {
 pub fn recap(results: &[ScenarioResult]) -> String {
     let failures = results.iter().filter(|result| result.failure.is_some());
     let lines = failures.map(|result| {
-        let reason = result.failure.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
+        let reason = result.headline();
         // Each problem of a file begins with its place.
         if result.invalid {
             format!("{} {reason}\n", word(result))
@@ -137,6 +149,7 @@ mod tests {
     use super::*;
     use crate::record::FailureKind;
     use crate::report::WallTime;
+    use crate::report::steps::StepResult;
 
     fn result(name: &str, failure: Option<&str>) -> ScenarioResult {
         ScenarioResult {
@@ -175,6 +188,34 @@ mod tests {
             "FAIL a.yaml:12 b (product): expect x:\nERROR c.yaml:1:2: no\n"
         );
         assert_eq!(recap(&results[..1]), "");
+    }
+
+    #[test]
+    fn a_line_names_the_first_step_that_held_before_and_counts_the_others() {
+        let step = |text: &str, line, outcome| StepResult {
+            text: text.to_owned(),
+            line,
+            outcome,
+            held_before: true,
+            ..StepResult::default()
+        };
+        let mut passed = result("a", None);
+        passed.steps = vec![step("expect x", 6, Outcome::Passed)];
+        assert_eq!(line(&passed), "PASS  a  (1:15:00 of cluster time; held before: expect x (line 6))\n");
+        passed.steps.push(step("expect y", 8, Outcome::Passed));
+        passed.steps.push(step("expect z", 9, Outcome::Failed("held before".to_owned())));
+        let expected = "PASS  a  (1:15:00 of cluster time; held before: expect x (line 6) and 1 more)\n";
+        assert_eq!(line(&passed), expected);
+    }
+
+    #[test]
+    fn a_headline_is_cut_and_the_body_whole() {
+        let long = format!("expect x: {}", "y".repeat(1500));
+        let failed = result("b", Some(&long));
+        assert_eq!(failed.headline().chars().count(), 500);
+        assert!(failed.headline().ends_with("yyy..."));
+        assert!(scenario(&failed).contains(&long));
+        assert!(!recap(&[failed]).contains(&long));
     }
 
     #[test]
