@@ -27,8 +27,8 @@ const CLUSTER_SECONDS: &str = "cluster-seconds";
 pub struct Suite<'a> {
     /// The command of the run, such as `windtunnel run`, which is the name of the suite.
     pub name: &'a str,
-    /// Further options to rerun a scenario.
-    pub options: &'a [String],
+    /// Further options to rerun a scenario; `None` if the results come from records, which cannot run again.
+    pub options: Option<&'a [String]>,
     /// The wall time of the whole run.
     pub wall: Duration,
 }
@@ -107,7 +107,7 @@ fn unique_names<'a>(results: impl Iterator<Item = &'a ScenarioResult> + Clone) -
 /// Returns the output of a test case: the command to run it again, and for a failure the end of the timeline
 /// and the status at that moment.
 fn output(suite: Suite<'_>, result: &ScenarioResult, record: Option<&Record>) -> String {
-    let again = rerun::one(suite.name, result, suite.options);
+    let again = suite.options.map(|options| rerun::one(suite.name, result, options)).unwrap_or_default();
     let mut text = if again.is_empty() { String::new() } else { format!("run it again: {again}\n") };
     if let Some(record) = record.filter(|_| result.failure.is_some()) {
         text += &format!("\nthe end of the timeline:\n{}", story::tail(record, WIDTH, ROWS));
@@ -224,7 +224,7 @@ mod tests {
     use crate::report::steps::StepResult;
 
     fn suite() -> Suite<'static> {
-        Suite { name: "windtunnel run", options: &[], wall: Duration::from_millis(1500) }
+        Suite { name: "windtunnel run", options: Some(&[]), wall: Duration::from_millis(1500) }
     }
 
     fn xml(results: &[ScenarioResult], per: Per) -> String {
@@ -249,6 +249,14 @@ mod tests {
         };
         let results = [result("a & b", None), result("c", Some("expect x: <not> so\nsecond"))];
         insta::assert_snapshot!(xml(&results, Per::Scenario));
+    }
+
+    #[test]
+    fn results_of_records_have_no_command_that_runs_them_again() {
+        let result = ScenarioResult::not_started("a", "a.jsonl", &[], 1);
+        let suite = Suite { options: None, ..suite() };
+        let found = render(suite, &[(&result, None)], Per::Scenario).unwrap();
+        assert!(found.contains(r#"classname="a.jsonl""#) && !found.contains("run it again"), "{found}");
     }
 
     #[test]

@@ -281,6 +281,9 @@ pub(super) struct ReportArgs {
     /// Write the timelines as one HTML page.
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
+    /// Write the results of all records as one JUnit XML file, with a test case for each record.
+    #[arg(long, value_name = "FILE")]
+    pub(super) junit: Option<PathBuf>,
     /// Print all insights at the end as YAML, instead of a line for each that changed.
     #[arg(long, short)]
     pub(super) verbose: bool,

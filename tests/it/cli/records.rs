@@ -42,6 +42,25 @@ fn several_records_get_distinct_names_in_a_folder() {
 }
 
 #[test]
+fn records_become_one_junit_file() {
+    let environment = TestEnvironment::with(&[("a.yaml", CALM), ("b.yaml", WRONG)]);
+    environment.run(&["run", "--quiet", "--record", "out/", "a.yaml", "b.yaml"]);
+    let output = environment.run(&["report", "out", "--junit", "j.xml"]);
+    assert_eq!(output.code, Some(1), "{output}");
+    let found = environment.read("j.xml");
+    for expected in [
+        r#"tests="2" disabled="0" errors="0" failures="1""#,
+        r#"<testcase name="calm" classname="out/a.jsonl""#,
+        r#"<testcase name="a wrong expectation" classname="out/b.jsonl""#,
+        r#"type="product""#,
+        "the end of the timeline:",
+    ] {
+        assert!(found.contains(expected), "{expected}\n{found}");
+    }
+    assert!(!found.contains("run it again"), "{found}");
+}
+
+#[test]
 fn an_invalid_record_is_reported_with_its_line() {
     let report = |text: &str| check(&[("r.jsonl", text)], &["report", "r.jsonl"]);
     insta::assert_snapshot!(report(""), @"
