@@ -122,6 +122,9 @@ impl<'a> Suite<'a> {
             Detail::Timeline if is_for_people && self.args.verbose => {
                 story::render(&record, width, Insights::AtTheEnd)
             }
+            Detail::Timeline if is_for_people && result.passed() && result.must_fail.is_none() => {
+                story::render_passed(&record, width)
+            }
             Detail::Timeline if is_for_people => story::render(&record, width, Insights::Changed),
             Detail::Line if is_for_people && result.failed() && !self.args.quiet => {
                 story::tail(&record, width, ROWS_OF_FAILURE)

@@ -34,10 +34,27 @@ struct Alike {
     latest: Option<usize>,
 }
 
+/// The object of a row that can be grouped with others of its kind.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Group<'o> {
+    pub(super) kind: &'o str,
+    pub(super) name: &'o str,
+}
+
+/// The last row, if it is grouped: its change and the names of its objects.
+#[derive(Debug)]
+struct Grouped {
+    index: usize,
+    kind: String,
+    change: String,
+    names: Vec<String>,
+}
+
 /// All rows, in order of time.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     rows: Vec<Row>,
+    grouped: Option<Grouped>,
     alike: BTreeMap<(String, String), Alike>,
 }
 
@@ -63,6 +80,29 @@ impl Rows {
         {
             row.left_out = true;
         }
+    }
+
+    /// Adds a change that each object of a kind has once. Rows of the same change that follow each other become one, with the
+    /// names of the objects and the time of the last one.
+    pub(super) fn add_grouped(&mut self, at: Time, object: Group<'_>, change: String, by: &str) {
+        let Group { kind, name } = object;
+        let is_same = |group: &&mut Grouped| {
+            group.index + 1 == self.rows.len() && group.kind == kind && group.change == change
+        };
+        if let Some(group) = self.grouped.as_mut().filter(is_same) {
+            group.names.push(name.to_owned());
+            let text = format!("{change}: {}", group.names.join(", "));
+            if let Some(row) = self.rows.get_mut(group.index) {
+                (row.at, row.object, row.change) = (at, format!("{kind}s"), text);
+                row.by = String::new();
+            }
+            return;
+        }
+        let (index, names) = (self.rows.len(), vec![name.to_owned()]);
+        self.grouped = Some(Grouped { index, kind: kind.to_owned(), change: change.clone(), names });
+        let object = format!("{kind}/{name}");
+        let (by, span) = (by.to_owned(), Span::Columns);
+        self.rows.push(Row { at, object, change, by, span, left_out: false });
     }
 
     /// Adds a row for the start or the end of a step.
