@@ -24,6 +24,7 @@ pub mod summary;
 pub mod test_results;
 pub mod timeline;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -40,9 +41,13 @@ pub const CANARY: &str = "canary";
 /// The longest headline of a failure, in characters.
 const HEADLINE_MAX: usize = 500;
 
-/// Returns the first line of a failure, truncated.
+/// Returns the first line of a failure, truncated. A first line that ends with a colon has the second one behind it.
 fn headline(failure: &str) -> String {
-    truncate(failure.lines().next().unwrap_or_default(), HEADLINE_MAX)
+    let mut lines = failure.lines();
+    let first = lines.next().unwrap_or_default();
+    let second = lines.next().filter(|_| first.ends_with(':'));
+    let line = second.map_or(Cow::Borrowed(first), |second| format!("{first} {}", second.trim()).into());
+    truncate(&line, HEADLINE_MAX)
 }
 
 /// The result of one scenario.

@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(row(&invalid), "ERROR c.yaml  (the file is invalid)\n");
         assert_eq!(
             recap(&[results.as_slice(), &[invalid]].concat()),
-            "FAIL a.yaml:12 b (product): expect x:\nERROR c.yaml:1:2: no\n"
+            "FAIL a.yaml:12 b (product): expect x: not so\nERROR c.yaml:1:2: no\n"
         );
         assert_eq!(recap(&results[..1]), "");
     }

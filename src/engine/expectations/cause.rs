@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
-use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, NODES, POD_DISRUPTION_BUDGETS};
+use windtunnel_core::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES, POD_DISRUPTION_BUDGETS,
+};
 use windtunnel_core::selector::selector_matches;
 use windtunnel_core::text::{one_line, truncate};
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, condition};
 
 use crate::engine::runtime::{Pending, Simulation};
 use crate::plan::{ExpectedState, FaultTarget};
@@ -29,8 +31,9 @@ struct Subject<'w> {
     name: &'w str,
 }
 
-/// Returns the most telling cause: a paused pool, or else a rejected write, a fault in effect that concerns the object, or
-/// the wait of the component that is responsible for it. `None` if nothing explains the expectation.
+/// Returns the most telling cause: a paused pool, or else a rejected write, a fault in effect that concerns the object, a
+/// condition of the object that reports an error, or the wait of the component that is responsible for it. `None` if nothing
+/// explains the expectation.
 pub(super) fn most_telling(
     simulation: &Simulation,
     what: &ExpectedState,
@@ -49,7 +52,9 @@ pub(super) fn most_telling(
         let found = pending.iter().find(|pending| is_responsible(pending, subject))?;
         Some(whole(format!("{} waits for: {}", found.actor, found.why)))
     };
-    let cause = paused().or_else(|| rejection(simulation, subject, rejected)).or_else(fault).or_else(waits)?;
+    let condition = || Some(whole(bad_condition(&simulation.view, subject?)?));
+    let rejected = || rejection(simulation, subject, rejected);
+    let cause = paused().or_else(rejected).or_else(fault).or_else(condition).or_else(waits)?;
     let text = truncate(&one_line(&cause.text), CAUSE_MAX);
     let rejected = cause.rejected.filter(|_| text.chars().count() < CAUSE_MAX);
     Some(Cause { text, rejected })
@@ -144,6 +149,22 @@ fn concerns(target: &FaultTarget, subject: Option<Subject<'_>>) -> bool {
         FaultTarget::Process(process) => responsible(kind, name).is_some_and(|by| process.starts_with(&*by)),
         FaultTarget::Api(_) | FaultTarget::Webhook(_) => true,
     }
+}
+
+/// Returns the condition of an object that reports an error, with its message.
+fn bad_condition(view: &View, Subject { kind, name }: Subject<'_>) -> Option<String> {
+    let (resource, bad): (_, &[_]) = match kind {
+        "ClusterVersion" => (&CLUSTER_VERSIONS, &[("ReleaseAccepted", "False"), ("Failing", "True")]),
+        "ClusterOperator" => (&CLUSTER_OPERATORS, &[("Available", "False"), ("Degraded", "True")]),
+        "MachineConfigPool" => (&MACHINE_CONFIG_POOLS, &[("Degraded", "True"), ("NodeDegraded", "True")]),
+        _ => return None,
+    };
+    let object = view.get(resource, "", name)?;
+    bad.iter().find_map(|(kind, status)| {
+        let found = condition::find_in_status(object, kind).filter(|found| found["status"] == *status)?;
+        let text = |field: &str| found[field].as_str().unwrap_or_default();
+        Some(format!("{kind}={status} {} {:?}", text("reason"), text("message")))
+    })
 }
 
 fn is_responsible(pending: &Pending, subject: Option<Subject<'_>>) -> bool {
