@@ -40,7 +40,11 @@ pub fn render(record: &Record, width: usize) -> String {
 
 fn all_rows(record: &Record) -> Rows {
     let mut rows = new_rows(record);
-    record.entries.iter().filter(|entry| !record.is_set_up(entry)).for_each(|entry| add_event(&mut rows, entry));
+    record
+        .entries
+        .iter()
+        .filter(|entry| !record.is_set_up(entry))
+        .for_each(|entry| add_event(&mut rows, entry));
     rows
 }
 

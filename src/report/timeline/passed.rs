@@ -1,15 +1,15 @@
 //! The short timeline of a run that passed: its steps, and what changed in ClusterVersion, operators, pools and nodes.
 
-use windtunnel_core::{Object, condition};
-
 use super::changes::{self, Change};
 use super::rows::{Group, Rows};
 use super::{TIME_WIDTH, add_event, all_rows, new_rows, table};
 use crate::record::{Event, Record, WriteEvent};
 use crate::report::steps::marked;
+use std::collections::BTreeSet;
+use windtunnel_core::{Object, condition};
 
 /// The most rows of a timeline that is not shortened.
-const ROWS_MAX: usize = 40;
+const ROWS_MAX: usize = 50;
 
 /// Renders the timeline of a run that passed for a terminal of `width` columns; 0 truncates nothing. A short one is the same
 /// as that of [`super::render`]. Of a longer one it keeps the ends of steps, the output of commands, and the main changes of
@@ -30,10 +30,18 @@ pub fn render_passed(record: &Record, width: usize) -> String {
 
 fn main_rows(record: &Record) -> Rows {
     let mut rows = new_rows(record);
+    let mut rejections = BTreeSet::new();
     for entry in record.entries.iter().filter(|entry| !record.is_set_up(entry)) {
         match &entry.event {
+            // Components repeat rejected writes.
+            Event::Write(write) if write.code >= 400 => {
+                if is_main_rejection(write) && rejections.insert((&write.key, &write.message)) {
+                    add_event(&mut rows, entry);
+                }
+            }
             Event::Write(write) => {
-                let main = changes::changes_of_write(write).into_iter().filter(|change| is_main(write, change));
+                let main =
+                    changes::changes_of_write(write).into_iter().filter(|change| is_main(write, change));
                 for change in main {
                     let group = Group { kind: &write.kind, name: &write.key.name };
                     rows.add_grouped(entry.at, group, change.text, &write.by);
@@ -42,7 +50,10 @@ fn main_rows(record: &Record) -> Rows {
             Event::Outcome { text, failure: None, held_before, .. } => {
                 rows.add_step(entry.at, format!("ok {}", marked(text, *held_before)));
             }
-            Event::Outcome { .. } | Event::Command { .. } | Event::Kubernetes { .. } | Event::Fault { .. } => {
+            Event::Outcome { .. }
+            | Event::Command { .. }
+            | Event::Kubernetes { .. }
+            | Event::Fault { .. } => {
                 add_event(&mut rows, entry);
             }
             Event::Step { .. } | Event::Alert(_) | Event::Process { .. } => {}
@@ -51,20 +62,23 @@ fn main_rows(record: &Record) -> Rows {
     rows
 }
 
+/// Returns whether a rejection is one of the main ones. Components live with conflicts and missing objects.
+fn is_main_rejection(write: &WriteEvent) -> bool {
+    ![404, 409].contains(&write.code)
+}
+
 /// Returns whether a change is one of the main ones. Messages, progress, and states that a node passes through are not.
 fn is_main(write: &WriteEvent, Change { subject, text }: &Change) -> bool {
-    // Components retry after a conflict.
-    let is_rejection = subject == "refusal" && write.code != 409;
     match write.kind.as_str() {
         "ClusterVersion" => {
-            is_rejection || ["request", "history", "channel"].contains(&&**subject) || has_new_status(write, subject)
+            ["request", "history", "channel"].contains(&&**subject) || has_new_status(write, subject)
         }
         "ClusterOperator" => {
             let is_known = subject != "condition Progressing";
-            is_rejection || subject == "version operator" || is_known && has_new_status(write, subject)
+            subject == "version operator" || is_known && has_new_status(write, subject)
         }
-        "MachineConfigPool" => is_rejection || subject != "condition Updating" && has_new_status(write, subject),
-        "Node" => is_rejection || text.starts_with("state=") && text != "state=Working",
+        "MachineConfigPool" => subject != "condition Updating" && has_new_status(write, subject),
+        "Node" => text.starts_with("state=") && text != "state=Working",
         _ => false,
     }
 }

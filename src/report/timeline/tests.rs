@@ -346,26 +346,24 @@ fn a_long_timeline_of_a_run_that_passed_has_the_main_changes_only() {
         history.write("o", operator, "", name, version("4.14.1"));
     }
     history.step("update");
-    for renewal in 0..60 {
+    for renewal in 0..70 {
         let lease = json!({"spec": {"holderIdentity": format!("holder {}", ["a", "b"][renewal % 2])}});
         history.after(26).write("o", &resources::LEASES, "ns", "o", lease);
     }
     for name in installed {
         history.after(1).write("o", operator, "", name, version("4.14.8"));
     }
-    let state = |state: &str| {
-        json!({"metadata": {"annotations": {"machineconfiguration.openshift.io/state": state}}})
-    };
+    let state = |state: &str| json!({"metadata": {"annotations": {"machineconfiguration.openshift.io/state": state}}});
     history.write("m", node, "", "worker-0", state("Done"));
     history.write("m", node, "", "worker-0", state("Working"));
     history.write("m", node, "", "worker-0", state("Done"));
     let record = history.outcome("update", None).record.clone();
     insta::assert_snapshot!(super::render_passed(&record, 60), @"
     0:00:00  ClusterOperators  version operator=4.14.1: dns, etcd
-    0:26:02  ClusterOperators  version operator=4.14.8: dns, etcd
-    0:26:02  Node/worker-0     state=Done                    m
-    0:26:02  ok update
-        ...  68 more rows with --verbose
+    0:30:22  ClusterOperators  version operator=4.14.8: dns, etcd
+    0:30:22  Node/worker-0     state=Done                                  m
+    0:30:22  ok update
+        ...  78 more rows with --verbose
     ");
     let short = Record::new(record.header.clone(), record.entries[..10].to_vec());
     assert_eq!(super::render_passed(&short, 100), render(&short, 100));
