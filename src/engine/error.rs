@@ -166,7 +166,8 @@ impl SessionError {
 
     /// Returns the failure of a check with the step before its text. Other errors stay as they are.
     pub(super) fn in_step(mut self, step: &str) -> Self {
-        if let Self::ExpectationFailed(text) | Self::CannotHold(text) | Self::CommandFailed(text) = &mut self {
+        if let Self::ExpectationFailed(text) | Self::CannotHold(text) | Self::CommandFailed(text) = &mut self
+        {
             *text = format!("{step}: {text}");
         }
         self

@@ -178,7 +178,17 @@ fn entry(line: &str, states: &mut BTreeMap<Key, Object>) -> Result<Entry, String
     let at = moment(line.at)?;
     let EntryLine { write, step, outcome, failure, command, code, stdout, stderr, .. } = line;
     let EntryLine {
-        kind, held_before, kubernetes, alert, labels, annotations, process, pod, started, fault, ..
+        kind,
+        held_before,
+        kubernetes,
+        alert,
+        labels,
+        annotations,
+        process,
+        pod,
+        started,
+        fault,
+        ..
     } = line;
     let event = match (write, step, outcome, command, kubernetes, alert, process, fault) {
         (Some(write), None, None, None, None, None, None, None) => {

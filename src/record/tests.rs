@@ -8,8 +8,8 @@ use windtunnel_core::rng::{Stream, Streams};
 use windtunnel_core::{Object, resources};
 
 use super::{
-    ActiveAlerts, ContainerLog, Entry, Event, FailureKind, Header, Record, RecordError, RefusedRequest, RuleRights,
-    UserRights, WriteEvent,
+    ActiveAlerts, ContainerLog, Entry, Event, FailureKind, Header, Record, RecordError, RefusedRequest,
+    RuleRights, UserRights, WriteEvent,
 };
 
 fn record(events: Vec<Event>) -> Record {

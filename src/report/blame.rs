@@ -60,9 +60,9 @@ fn case(blame: &str, failures: Option<&Vec<&ScenarioResult>>) -> TestCase {
         Some(results) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_message(format!("openshift cluster upgrade failed at {blame}"));
-            let lines = results.iter().map(|result| {
-                format!("{}: {}: {}", result.file, result.name, result.headline())
-            });
+            let lines = results
+                .iter()
+                .map(|result| format!("{}: {}: {}", result.file, result.name, result.headline()));
             status.set_description(lines.collect::<Vec<_>>().join("\n"));
             status
         }

@@ -24,7 +24,9 @@ fn run(timeline: &str, tags: &[&str]) -> Option<FailureKind> {
     let releases = Releases::read(&[]).unwrap();
     let mut plans = match scenario::parse_all("a.yaml", &format!("{CLUSTER}{timeline}"), &releases) {
         Ok(plans) => plans,
-        Err(problems) => return ScenarioResult::of_invalid_file("a.yaml", &problems.to_string(), 1).failure_kind,
+        Err(problems) => {
+            return ScenarioResult::of_invalid_file("a.yaml", &problems.to_string(), 1).failure_kind;
+        }
     };
     plans[0].strict = Some(true);
     let result = match run_plan(&plans[0], 1) {
@@ -43,9 +45,15 @@ fn cases() -> Vec<(&'static str, FailureKind, Source)> {
         (
             "a typo in the name of an operator",
             Scenario,
-            Timeline("- expect: {object: ClusterOperator/etdc, condition: {type: Progressing, status: \"True\"}, within: 1m}\n"),
+            Timeline(
+                "- expect: {object: ClusterOperator/etdc, condition: {type: Progressing, status: \"True\"}, within: 1m}\n",
+            ),
         ),
-        ("a wait that is too short", Product, Timeline("- update: {to: 4.18.5}\n- expect: {update: complete, within: 1m}\n")),
+        (
+            "a wait that is too short",
+            Product,
+            Timeline("- update: {to: 4.18.5}\n- expect: {update: complete, within: 1m}\n"),
+        ),
         (
             "a paused pool",
             Product,
@@ -63,7 +71,11 @@ fn cases() -> Vec<(&'static str, FailureKind, Source)> {
                  - expect: {object: ClusterVersion/version, condition: {type: Progressing, status: \"True\"}, within: 10m}\n",
             ),
         ),
-        ("a gate without acknowledgement", Product, unmet("seen: ReleaseAccepted=False \"AdminAckRequired\"")),
+        (
+            "a gate without acknowledgement",
+            Product,
+            unmet("seen: ReleaseAccepted=False \"AdminAckRequired\""),
+        ),
         (
             "a degraded operator",
             Product,
@@ -82,7 +94,11 @@ fn cases() -> Vec<(&'static str, FailureKind, Source)> {
                  - expect: {object: ClusterOperator/dns, condition: {type: Available, status: \"True\"}, within: 1m}\n",
             ),
         ),
-        ("a field that does not exist", Product, Timeline("- expect: {object: ClusterVersion/version, fields: {status.histroy: a}}\n")),
+        (
+            "a field that does not exist",
+            Product,
+            Timeline("- expect: {object: ClusterVersion/version, fields: {status.histroy: a}}\n"),
+        ),
         (
             "a rejected object",
             Scenario,
@@ -95,12 +111,20 @@ fn cases() -> Vec<(&'static str, FailureKind, Source)> {
         ),
         ("a moment that is past", Scenario, Timeline("- advance: 10m\n- at: 5m\n")),
         ("a fault of a missing operator", Scenario, Timeline("- heal: {operator: dsn}\n")),
-        ("a cluster that cannot be created", Tool, Error(SessionError::Backend(BackendError::Failed("timeout".to_owned())))),
+        (
+            "a cluster that cannot be created",
+            Tool,
+            Error(SessionError::Backend(BackendError::Failed("timeout".to_owned()))),
+        ),
         ("a hot loop of controllers", Product, Error(SessionError::HotLoop { requests: 9999 })),
         ("a broken invariant", Product, Error(SessionError::InvariantBroken("x broke `y`".to_owned()))),
         ("a file that is missing", Scenario, Timeline("- expect: {status: {matches: missing/text.txt}}\n")),
         ("a status that differs from its snapshot", Product, unmet("seen: line 3 differs")),
-        ("simulated actors without progress", Tool, Error(SessionError::NoProgress { actor: "a".to_owned(), steps: 9 })),
+        (
+            "simulated actors without progress",
+            Tool,
+            Error(SessionError::NoProgress { actor: "a".to_owned(), steps: 9 }),
+        ),
     ]
 }
 

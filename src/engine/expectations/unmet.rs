@@ -69,10 +69,9 @@ const INSTALLED: [&Resource; 4] = [&CLUSTER_VERSIONS, &CLUSTER_OPERATORS, &MACHI
 fn near_name(simulation: &Simulation, what: &ExpectedState) -> Option<String> {
     let ExpectedState::Object(object, _) = what else { return None };
     let ObjectRef { resource, name, .. } = object;
-    let has_existed = |entry: &Entry| {
-        matches!(&entry.event, Event::Write(write) if write.key.is_kind(resource) && write.key.name == *name)
-    };
-    let is_installed = INSTALLED.iter().any(|kind| kind.kind == resource.kind && kind.group == resource.group);
+    let has_existed = |entry: &Entry| matches!(&entry.event, Event::Write(write) if write.key.is_kind(resource) && write.key.name == *name);
+    let is_installed =
+        INSTALLED.iter().any(|kind| kind.kind == resource.kind && kind.group == resource.group);
     if !is_installed || simulation.record.entries.iter().any(has_existed) {
         return None;
     }

@@ -130,7 +130,15 @@ fn escapes_all_text_of_a_cluster() {
                 stderr: HOSTILE.to_owned(),
             },
         ),
-        (4, Event::Outcome { text: HOSTILE.to_owned(), failure: Some(failure), kind: None, held_before: false }),
+        (
+            4,
+            Event::Outcome {
+                text: HOSTILE.to_owned(),
+                failure: Some(failure),
+                kind: None,
+                held_before: false,
+            },
+        ),
     ]);
     let (page, data) = page(&record);
     assert!(!page.contains("alert(1)<"), "{page}");

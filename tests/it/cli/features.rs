@@ -166,7 +166,7 @@ fn missing_paths_are_reported() {
         exit 2
         --- stderr
         error: none.feature: No such file or directory (os error 2)
-        error: a: expected files named *.feature here, found none
+        error: a: expected files named *.yaml or *.feature here, found none
         ");
     insta::assert_snapshot!(check(&[], &["test"]), @"
         exit 2

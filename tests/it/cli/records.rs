@@ -29,10 +29,14 @@ fn report_prints_the_timeline_of_the_run() {
 fn several_records_get_distinct_names_in_a_folder() {
     let files = [("a/x.1.yaml", CALM), ("b/x.1.yaml", WRONG), ("b/x.2.yaml", CALM)];
     let environment = TestEnvironment::with(&files);
-    environment.run(&["run", "--quiet", "--record", "out", "a", "b"]);
+    environment.run(&["run", "--quiet", "--record", "out/", "a", "b"]);
     let records = ["out/x.1-2.jsonl", "out/x.1.jsonl", "out/x.2.jsonl"];
     assert_eq!(environment.files()[3..], records);
     assert!(environment.read("out/x.1-2.jsonl").contains("a wrong expectation"));
+    let file = environment.run(&["run", "--quiet", "--record", "other", "a", "b"]);
+    let expected =
+        "--record other: expected a folder for the records of 3 scenarios, found a file; write `other/`";
+    assert!(file.code == Some(2) && file.stderr.contains(expected), "{file}");
     // An existing folder is used as a folder, even for a single record.
     environment.run(&["run", "--quiet", "--record", "out", "b/x.2.yaml"]);
     assert_eq!(environment.files()[3..], records);
