@@ -108,13 +108,13 @@ fn features_have_a_flag_and_a_tag_for_it() {
         |text: &str, more: &[&str]| check(&[("a.feature", text)], &[&["test", "a.feature"], more].concat());
     let (strict, lenient) = ("  @strict\n  Scenario", "  @lenient\n  Scenario");
     let fails = [run(feature, &[]), run(&feature.replace("  Scenario", strict), &["--lenient"])];
-    fails.iter().for_each(|output| {
-        assert!(output.contains("exit 1") && output.contains("held before: "), "{output}")
-    });
+    for output in fails {
+        assert!(output.contains("exit 1") && output.contains("held before: "), "{output}");
+    }
     let passes = [run(feature, &["--lenient"]), run(&feature.replace("  Scenario", lenient), &[])];
-    passes.iter().for_each(|output| {
-        assert!(output.contains("exit 0") && output.contains("; held before: "), "{output}")
-    });
+    for output in passes {
+        assert!(output.contains("exit 0") && output.contains("; held before: "), "{output}");
+    }
 }
 
 #[test]
