@@ -106,7 +106,9 @@ impl Features {
             }
         }
         suite.retain(|_, place| !refused.contains_key(place));
-        announced.iter().for_each(|line| print_notice(line));
+        for line in &announced {
+            print_notice(line);
+        }
         let result = |((file, _, _), why): (&steps::Place, &String)| {
             ScenarioResult::of_invalid_file(file, why, args.suite.first_seed())
         };
