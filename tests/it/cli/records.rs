@@ -53,7 +53,7 @@ fn records_become_one_junit_file() {
     assert_eq!(output.code, Some(1), "{output}");
     let found = environment.read("j.xml");
     for expected in [
-        r#"tests="2" disabled="0" errors="0" failures="1""#,
+        r#"tests="2" skipped="0" errors="0" failures="1""#,
         r#"<testcase name="calm" classname="out/a.jsonl""#,
         r#"<testcase name="a wrong expectation" classname="out/b.jsonl""#,
         r#"type="product""#,
