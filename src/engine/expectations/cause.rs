@@ -14,7 +14,7 @@ use crate::plan::{ExpectedState, FaultTarget};
 use crate::record::WriteEvent;
 
 /// The longest cause in a first line, in characters.
-const CAUSE_MAX: usize = 300;
+const CAUSE_MAX: usize = 400;
 
 /// The cause of an unmet expectation.
 pub(super) struct Cause {
@@ -163,7 +163,7 @@ fn bad_condition(view: &View, Subject { kind, name }: Subject<'_>) -> Option<Str
     bad.iter().find_map(|(kind, status)| {
         let found = condition::find_in_status(object, kind).filter(|found| found["status"] == *status)?;
         let text = |field: &str| found[field].as_str().unwrap_or_default();
-        Some(format!("{kind}={status} {} {:?}", text("reason"), text("message")))
+        Some(format!("{kind}={status} {} \"{}\"", text("reason"), text("message")))
     })
 }
 
