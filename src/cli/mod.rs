@@ -10,7 +10,7 @@
 //! the only place that writes files of the user. `consent.rs` has `--allow-programs`, `backend.rs` has `--backend`.
 //!
 //! Commands in files: `check.rs`, `clock.rs`, `lint.rs`, `logs.rs`, `must_gather.rs`, `new.rs`, `schema.rs`,
-//! `steps.rs`, `test.rs`, `split_upgrade.rs`. All others have folders of their names.
+//! `steps.rs`, `split_upgrade.rs`. All others have folders of their names; `test` is `run`.
 
 #[cfg(feature = "live")]
 mod adm;
@@ -64,8 +64,6 @@ mod suite;
 mod sweep;
 mod templates;
 mod terminal;
-#[cfg(feature = "gherkin")]
-mod test;
 
 use std::process::ExitCode;
 
@@ -169,7 +167,7 @@ fn parsed_arguments() -> Result<Args, Exit> {
 
 fn command_exit(command: Command) -> Result<Exit, String> {
     match command {
-        Command::Run(args) => run::run(&args),
+        Command::Run(args) => run::run(&args, run::RUN),
         Command::Report(args) => report::report(&args),
         Command::Logs(args) => logs::logs(&args),
         Command::MustGather(args) => must_gather::must_gather(&args),
@@ -195,7 +193,7 @@ fn command_exit(command: Command) -> Result<Exit, String> {
         #[cfg(feature = "serve")]
         Command::Replay(args) => serve::replay::replay(&args),
         #[cfg(feature = "gherkin")]
-        Command::Test(args) => test::test(&args),
+        Command::Test(args) => run::run(&args, run::TEST),
         #[cfg(feature = "gherkin")]
         Command::SplitUpgrade(args) => split_upgrade::split_upgrade(&args),
         #[cfg(feature = "gherkin")]

@@ -111,7 +111,7 @@ fn run_upgrade_command(simulation: &mut Simulation, command: &Command) -> Comman
 
 /// Checks the last command, or the request that was rejected after it.
 pub(super) fn check_last(simulation: &Simulation, checks: &[CommandCheck]) -> Result<(), String> {
-    last_output(simulation)?.check(checks)
+    last_output(simulation)?.check(checks).map_err(|error| error.to_string())
 }
 
 /// Returns the output of the last command, or the message of a request that was rejected after it.

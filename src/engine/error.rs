@@ -1,8 +1,9 @@
-//! Errors that end a run.
+//! Errors that end a run, and what each is about.
 
 use windtunnel_core::{Rejection, Write};
 
 use crate::backends::BackendError;
+use crate::record::FailureKind;
 
 /// An error of a command to a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +70,12 @@ pub enum SessionError {
     /// An expectation does not hold.
     #[error("{0}")]
     ExpectationFailed(String),
+    /// An expectation does not hold, and cannot: its moment is past, or it names something that has never existed.
+    #[error("{0}")]
+    CannotHold(String),
+    /// A command of the scenario that must succeed ended with an error.
+    #[error("{0}")]
+    CommandFailed(String),
     /// A strict run: the expectation has held since before the last actions.
     #[error(
         "held before: this has been true since before the last action, so `within` waits for nothing and the step passes \
@@ -126,6 +133,46 @@ impl SessionError {
         }
     }
 
+    /// Returns what the failure is about, by the rules of `docs/how-to/failure-kinds.md`.
+    pub fn kind(&self) -> FailureKind {
+        match self {
+            Self::ExpectationFailed(_)
+            | Self::InvariantBroken(_)
+            | Self::HotLoop { .. }
+            | Self::TooManyWrites { .. }
+            | Self::ProgramEnded(_) => FailureKind::Product,
+            Self::HeldBefore
+            | Self::CannotHold(_)
+            | Self::CommandFailed(_)
+            | Self::Refused { .. }
+            | Self::NoRelease { .. }
+            | Self::UnknownKind { .. }
+            | Self::NotThere { .. }
+            | Self::NoEffect(_) => FailureKind::Scenario,
+            Self::Backend(_)
+            | Self::ClusterLost(_)
+            | Self::Unsupported(_)
+            | Self::ProgramNotStarted(_)
+            | Self::Halted
+            | Self::Ended
+            | Self::NoProgress { .. } => FailureKind::Tool,
+        }
+    }
+
+    /// Whether a check failed, as opposed to a request or the run.
+    pub(super) fn is_unmet(&self) -> bool {
+        matches!(self, Self::ExpectationFailed(_) | Self::CannotHold(_) | Self::CommandFailed(_))
+    }
+
+    /// Returns the failure of a check with the step before its text. Other errors stay as they are.
+    pub(super) fn in_step(mut self, step: &str) -> Self {
+        if let Self::ExpectationFailed(text) | Self::CannotHold(text) | Self::CommandFailed(text) = &mut self
+        {
+            *text = format!("{step}: {text}");
+        }
+        self
+    }
+
     /// Whether the same request may succeed later.
     pub(super) fn is_retryable(&self) -> bool {
         matches!(self, Self::Refused { is_retryable: true, .. })
@@ -143,7 +190,9 @@ impl SessionError {
             | Self::ProgramNotStarted(text)
             | Self::ProgramEnded(text)
             | Self::NoEffect(text)
-            | Self::ExpectationFailed(text) => vec![text],
+            | Self::ExpectationFailed(text)
+            | Self::CannotHold(text)
+            | Self::CommandFailed(text) => vec![text],
             _ => Vec::new(),
         };
         for text in texts {

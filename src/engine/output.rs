@@ -2,6 +2,7 @@
 
 use windtunnel_openshift::oc::CommandOutput;
 
+use super::error::SessionError;
 use crate::plan::CommandCheck;
 
 /// The output of a command. Checks read `actual`; messages and records show `redacted`, which lacks the values
@@ -18,8 +19,12 @@ impl CapturedOutput {
         Self { redacted: output.clone(), actual: output }
     }
 
-    /// Checks the output. The error shows the actual output.
-    pub(super) fn check(&self, checks: &[CommandCheck]) -> Result<(), String> {
+    /// Checks the output.
+    ///
+    /// # Errors
+    /// With the actual output: [`SessionError::CommandFailed`] if the command must succeed and ended with an error, or else
+    /// [`SessionError::ExpectationFailed`].
+    pub(super) fn check(&self, checks: &[CommandCheck]) -> Result<(), SessionError> {
         let Self { actual, redacted } = self;
         let fits = |check: &&CommandCheck| match check {
             CommandCheck::Code(code) => actual.code == *code,
@@ -38,6 +43,10 @@ impl CapturedOutput {
             (text, "") | ("", text) => format!("and printed:\n{text}"),
             (stdout, stderr) => format!("and printed:\n{stdout}\n{stderr}"),
         };
-        Err(format!("expected that the command {wrong}; it exited with code {code} {printed}"))
+        let text = format!("expected that the command {wrong}; it exited with code {code} {printed}");
+        Err(match wrong {
+            CommandCheck::Code(0) => SessionError::CommandFailed(text),
+            _ => SessionError::ExpectationFailed(text),
+        })
     }
 }

@@ -45,8 +45,7 @@ impl Session {
     /// 30 seconds.
     ///
     /// # Errors
-    /// The failure of the last attempt, once the time is over. Errors other than [`SessionError::ExpectationFailed`] end
-    /// the retries at once.
+    /// The failure of the last attempt, once the time is over. Errors other than those of checks end the retries at once.
     pub fn retry(&mut self, retry: &Retry) -> Result<(), SessionError> {
         self.simulation.steps.progress.set_retries(true);
         let outcome = self.retry_until_passed(retry);
@@ -67,9 +66,11 @@ impl Session {
                 }
             }
             let Some((text, error)) = failed else { return Ok(()) };
-            let SessionError::ExpectationFailed(why) = error else { return Err(error) };
+            if !error.is_unmet() {
+                return Err(error);
+            }
             if self.now() >= deadline {
-                return Err(SessionError::ExpectationFailed(format!("{text}: {why}")));
+                return Err(error.in_step(text));
             }
             // The output of failed attempts would only clutter the record.
             let attempt = self.simulation.record.entries.split_off(begun);

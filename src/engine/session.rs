@@ -167,9 +167,10 @@ impl Session {
         }
         let outcome = self.run_step(step);
         if outcome != Err(SessionError::Halted) {
-            let failure = outcome.as_ref().err().map(ToString::to_string);
+            let error = outcome.as_ref().err();
+            let (failure, kind) = (error.map(ToString::to_string), error.map(SessionError::kind));
             let held_before = self.simulation.steps.last_actions.held_before;
-            self.record_event(Event::Outcome { text: text.to_owned(), failure, held_before });
+            self.record_event(Event::Outcome { text: text.to_owned(), failure, kind, held_before });
         }
         outcome
     }
@@ -198,7 +199,7 @@ impl Session {
     /// Runs a step and returns its error unchanged, because a retry may still succeed.
     pub(super) fn run_step_once(&mut self, step: &Step) -> Result<(), SessionError> {
         let filled = captures::fill_kept_values(step, &self.simulation.steps.kept_values)
-            .map_err(SessionError::ExpectationFailed)?;
+            .map_err(SessionError::CannotHold)?;
         match &*filled {
             Step::Act(action) => self.perform(action),
             Step::Try(attempt) => self.expect_rejection(attempt),
@@ -237,12 +238,12 @@ impl Session {
     /// Lets virtual time pass until `span` has passed since the start.
     ///
     /// # Errors
-    /// As [`Session::advance`]; [`SessionError::ExpectationFailed`] if more time has passed already.
+    /// As [`Session::advance`]; [`SessionError::CannotHold`] if more time has passed already.
     pub fn advance_to(&mut self, span: SignedDuration) -> Result<(), SessionError> {
         let passed = self.elapsed();
         if passed > span {
             let passed = short_duration(passed);
-            return Err(SessionError::ExpectationFailed(format!(
+            return Err(SessionError::CannotHold(format!(
                 "this moment is past: {passed} have passed since the start"
             )));
         }
@@ -334,14 +335,15 @@ impl Session {
     /// Runs an administrator's command, and checks its output.
     ///
     /// # Errors
-    /// [`SessionError::ExpectationFailed`] with the actual output.
+    /// With the actual output: [`SessionError::CommandFailed`] if the command must succeed and ended with an error, or
+    /// else [`SessionError::ExpectationFailed`].
     pub fn run(&mut self, run: &Run) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
             simulation.settle_with_controllers().await?;
             let output = command::run(simulation, &run.command).await?;
             simulation.settle()?;
-            output.check(&run.checks).map_err(SessionError::ExpectationFailed)
+            output.check(&run.checks)
         })
     }
 

@@ -217,7 +217,8 @@ mod tests {
             }
         }
         let failure = Some("it is not Ready".to_owned());
-        let event = Event::Outcome { text: "expect Node".to_owned(), failure, held_before: false };
+        let event =
+            Event::Outcome { text: "expect Node".to_owned(), failure, kind: None, held_before: false };
         entries.push(Entry { at: Timestamp::from_second(9000).unwrap(), event });
         Record::new(Header { epoch: Timestamp::from_second(0).unwrap(), ..Header::default() }, entries)
     }

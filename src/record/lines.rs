@@ -12,7 +12,7 @@ use windtunnel_core::text::hex;
 use windtunnel_core::{Key, Object};
 
 use super::access::RightsForm;
-use super::{Entry, Event, FORMAT, FORMAT_WITHOUT_RIGHTS, Header, Record, WriteEvent};
+use super::{Entry, Event, FORMAT, FORMAT_WITHOUT_RIGHTS, FailureKind, Header, Record, WriteEvent};
 
 /// The last state of every object in the lines so far.
 type States<'r> = HashMap<&'r Key, &'r Object>;
@@ -48,6 +48,8 @@ enum EventLine<'r> {
     Outcome {
         outcome: &'r str,
         failure: Option<&'r str>,
+        #[serde(rename = "failureKind", skip_serializing_if = "Option::is_none")]
+        kind: Option<&'static str>,
         #[serde(rename = "heldBefore", skip_serializing_if = "is_false")]
         held_before: bool,
     },
@@ -210,9 +212,12 @@ fn event_line<'r>(event: &'r Event, known: Option<&Object>) -> EventLine<'r> {
     match event {
         Event::Write(write) => EventLine::Write { write: write_line(write, known) },
         Event::Step { text } => EventLine::Step { step: text },
-        Event::Outcome { text, failure, held_before } => {
-            EventLine::Outcome { outcome: text, failure: failure.as_deref(), held_before: *held_before }
-        }
+        Event::Outcome { text, failure, kind, held_before } => EventLine::Outcome {
+            outcome: text,
+            failure: failure.as_deref(),
+            kind: kind.map(FailureKind::as_str),
+            held_before: *held_before,
+        },
         Event::Command { line, code, stdout, stderr } => {
             EventLine::Command { command: line, code: *code, stdout, stderr }
         }

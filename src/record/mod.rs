@@ -3,10 +3,12 @@
 //! * `secrets/`: hides the values that a run or a dump knows; `redact/` recognizes those of watched clusters by name
 //!   and format, with `names.rs`
 //! * `logs.rs`: the lines of programs
+//! * `failure_kind.rs`: whose failure a failed step is
 //! * `access.rs`: the rights that programs used
 //! * `writer.rs`, `parse.rs`: the file
 
 mod access;
+mod failure_kind;
 mod fold;
 mod lines;
 mod logs;
@@ -24,6 +26,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::{Change, ChangeKind, Key, Object, View};
 
 pub use access::{RefusedRequest, RuleRights, UserRights};
+pub use failure_kind::FailureKind;
 pub(crate) use fold::Folding;
 pub use logs::{ContainerLog, log_at};
 pub use parse::RecordError;
@@ -162,6 +165,8 @@ pub enum Event {
         text: String,
         /// The reason of a failure; `None` if the step passed.
         failure: Option<String>,
+        /// What the failure is about; `None` if the step passed, or in an older record.
+        kind: Option<FailureKind>,
         /// Whether it is an expectation that has held since before the last actions.
         held_before: bool,
     },

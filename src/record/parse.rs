@@ -11,7 +11,7 @@ use windtunnel_core::{Key, Object, resources};
 
 use super::access::{RightsForm, is_rights};
 use super::logs::{LogForm, moment};
-use super::{Entry, Event, FORMAT, Header, Record, UserRights, WriteEvent};
+use super::{Entry, Event, FORMAT, FailureKind, Header, Record, UserRights, WriteEvent};
 
 /// The error of an invalid record file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +57,8 @@ struct EntryLine {
     step: Option<String>,
     outcome: Option<String>,
     failure: Option<String>,
+    #[serde(rename = "failureKind")]
+    kind: Option<String>,
     #[serde(default, rename = "heldBefore")]
     held_before: bool,
     command: Option<String>,
@@ -176,7 +178,17 @@ fn entry(line: &str, states: &mut BTreeMap<Key, Object>) -> Result<Entry, String
     let at = moment(line.at)?;
     let EntryLine { write, step, outcome, failure, command, code, stdout, stderr, .. } = line;
     let EntryLine {
-        held_before, kubernetes, alert, labels, annotations, process, pod, started, fault, ..
+        kind,
+        held_before,
+        kubernetes,
+        alert,
+        labels,
+        annotations,
+        process,
+        pod,
+        started,
+        fault,
+        ..
     } = line;
     let event = match (write, step, outcome, command, kubernetes, alert, process, fault) {
         (Some(write), None, None, None, None, None, None, None) => {
@@ -184,7 +196,8 @@ fn entry(line: &str, states: &mut BTreeMap<Key, Object>) -> Result<Entry, String
         }
         (None, Some(text), None, None, None, None, None, None) => Event::Step { text },
         (None, None, Some(text), None, None, None, None, None) => {
-            Event::Outcome { text, failure, held_before }
+            let kind = kind.map(|kind| failure_kind(&kind)).transpose()?;
+            Event::Outcome { text, failure, kind, held_before }
         }
         (None, None, None, Some(line), None, None, None, None) => {
             Event::Command { line, code, stdout, stderr }
@@ -200,6 +213,11 @@ fn entry(line: &str, states: &mut BTreeMap<Key, Object>) -> Result<Entry, String
         _ => return Err(format!("exactly one of `{}`", EVENTS.join("`, `"))),
     };
     Ok(Entry { at, event })
+}
+
+fn failure_kind(name: &str) -> Result<FailureKind, String> {
+    FailureKind::named(name)
+        .ok_or_else(|| format!("`failureKind` to be product, scenario or tool; found `{name}`"))
 }
 
 fn write(line: WriteLine, states: &mut BTreeMap<Key, Object>) -> Result<WriteEvent, String> {

@@ -8,8 +8,8 @@ use windtunnel_core::rng::{Stream, Streams};
 use windtunnel_core::{Object, resources};
 
 use super::{
-    ActiveAlerts, ContainerLog, Entry, Event, Header, Record, RecordError, RefusedRequest, RuleRights,
-    UserRights, WriteEvent,
+    ActiveAlerts, ContainerLog, Entry, Event, FailureKind, Header, Record, RecordError, RefusedRequest,
+    RuleRights, UserRights, WriteEvent,
 };
 
 fn record(events: Vec<Event>) -> Record {
@@ -81,10 +81,11 @@ fn states_of_an_object_are_written_as_patches() {
         write("patch", 404, None, None),
         write("patch", 422, Some(&foreign), None),
         Event::Step { text: "advance 1m".to_owned() },
-        Event::Outcome { text: "advance 1m".to_owned(), failure: None, held_before: false },
+        Event::Outcome { text: "advance 1m".to_owned(), failure: None, kind: None, held_before: false },
         Event::Outcome {
             text: "expect".to_owned(),
             failure: Some("it \"was\"\nnot".to_owned()),
+            kind: Some(FailureKind::Product),
             held_before: false,
         },
         Event::Command {

@@ -6,17 +6,19 @@ use std::sync::LazyLock;
 
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 use regex::Regex;
-use windtunnel_core::resources::CLUSTER_OPERATORS;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS};
 use windtunnel_core::text::visible;
 use windtunnel_core::{Object, View, condition};
 
 use super::ScenarioResult;
-use crate::record::Record;
+use crate::record::{FailureKind, Record};
 
 const SUITE: &str = "cluster upgrade";
 /// The causes that are neither operators nor ids: the update as a whole, and the cluster-version operator.
 const OVERALL: &str = "overall";
 const OPERATOR: &str = "cvo";
+/// The operator that updates nodes.
+const NODES: &str = "machine-config";
 
 /// The messages of ClusterVersion that name the operators it waits for.
 #[expect(clippy::expect_used, reason = "a constant pattern, which a test compiles")]
@@ -58,10 +60,9 @@ fn case(blame: &str, failures: Option<&Vec<&ScenarioResult>>) -> TestCase {
         Some(results) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_message(format!("openshift cluster upgrade failed at {blame}"));
-            let lines = results.iter().map(|result| {
-                let why = result.failure.as_deref().unwrap_or_default();
-                format!("{}: {}: {}", result.file, result.name, why.lines().next().unwrap_or_default())
-            });
+            let lines = results
+                .iter()
+                .map(|result| format!("{}: {}: {}", result.file, result.name, result.headline()));
             status.set_description(lines.collect::<Vec<_>>().join("\n"));
             status
         }
@@ -71,17 +72,35 @@ fn case(blame: &str, failures: Option<&Vec<&ScenarioResult>>) -> TestCase {
     case
 }
 
-/// Returns the causes of a failure: the operators that ClusterVersion waits for at the end, or else the
-/// cluster-version operator; the ids of the scenario; and the update as a whole.
+/// Returns the causes of a failure: the ids of the scenario, the update as a whole, and by the phase of the update at the
+/// end its component. A failure of the scenario or the tool is of no component.
 fn blames(view: &View, result: &ScenarioResult) -> BTreeSet<String> {
     let mut found: BTreeSet<String> = result.ids.iter().cloned().chain([OVERALL.to_owned()]).collect();
+    if matches!(result.failure_kind, None | Some(FailureKind::Product)) {
+        found.extend(components(view));
+    }
+    found
+}
+
+/// Returns the components that the phase of the update belongs to: the operators that ClusterVersion waits for; or else the
+/// machine-config operator while nodes are updated; or else the cluster-version operator, which retrieves, verifies and
+/// checks the payload.
+fn components(view: &View) -> BTreeSet<String> {
     let cluster_version = view.cluster_version();
     let waited_for = cluster_version.map(|object| waited_for(view, object)).unwrap_or_default();
-    if waited_for.is_empty() {
-        found.insert(OPERATOR.to_owned());
+    if !waited_for.is_empty() {
+        return waited_for;
     }
-    found.extend(waited_for);
-    found
+    let is_rejected = cluster_version.is_some_and(|object| {
+        condition::find_in_status(object, "ReleaseAccepted").is_some_and(|found| found["status"] == "False")
+            || condition::is_true(object, "Failing")
+    });
+    let updates_nodes = || {
+        view.list(&MACHINE_CONFIG_POOLS)
+            .any(|pool| !condition::is_true(pool, "Updated") || condition::is_true(pool, "Degraded"))
+    };
+    let component = if !is_rejected && updates_nodes() { NODES } else { OPERATOR };
+    [component.to_owned()].into()
 }
 
 /// Returns the existing operators that the messages of Progressing and Failing name.
@@ -100,8 +119,8 @@ fn waited_for(view: &View, cluster_version: &Object) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-    use windtunnel_core::{Change, ChangeKind};
+    use serde_json::{Value, json};
+    use windtunnel_core::{Change, ChangeKind, Resource};
 
     use super::*;
 
@@ -111,12 +130,7 @@ mod tests {
         let mut view = View::default();
         for name in ["dns", "etcd", "kube-apiserver"] {
             let object = json!({ "metadata": { "name": name } });
-            view.apply(&Change {
-                key: CLUSTER_OPERATORS.key("", name),
-                kind: ChangeKind::Added,
-                old: None,
-                object: Object::new(object),
-            });
+            add(&mut view, &CLUSTER_OPERATORS, object);
         }
         let conditions = ["Failing", "Progressing"].iter().zip(messages);
         let conditions: Vec<_> =
@@ -124,6 +138,40 @@ mod tests {
         let cluster_version = Object::new(json!({ "status": { "conditions": conditions } }));
         let found: Vec<String> = waited_for(&view, &cluster_version).into_iter().collect();
         assert_eq!(found, expected, "{messages:?}");
+    }
+
+    fn add(view: &mut View, resource: &Resource, object: Value) {
+        let key = resource.key("", object["metadata"]["name"].as_str().unwrap_or_default());
+        view.apply(&Change { key, kind: ChangeKind::Added, old: None, object: Object::new(object) });
+    }
+
+    #[test]
+    fn nodes_are_the_machine_config_operators_and_payloads_the_cluster_version_operators() {
+        let condition = |kind: &str, status: &str| json!([{ "type": kind, "status": status }]);
+        for (accepted, updated, expected) in
+            [("True", "False", NODES), ("False", "False", OPERATOR), ("True", "True", OPERATOR)]
+        {
+            let mut view = View::default();
+            let version = json!({
+                "metadata": { "name": "version" },
+                "status": { "conditions": condition("ReleaseAccepted", accepted) },
+            });
+            add(&mut view, &CLUSTER_VERSIONS, version);
+            let pool = json!({
+                "metadata": { "name": "worker" },
+                "status": { "conditions": condition("Updated", updated) },
+            });
+            add(&mut view, &MACHINE_CONFIG_POOLS, pool);
+            let found: Vec<String> = components(&view).into_iter().collect();
+            assert_eq!(found, [expected], "{accepted} {updated}");
+        }
+    }
+
+    #[test]
+    fn a_failure_of_the_scenario_is_of_no_component() {
+        let failure_kind = Some(FailureKind::Scenario);
+        let result = ScenarioResult { failure_kind, ..ScenarioResult::default() };
+        assert_eq!(blames(&View::default(), &result), [OVERALL.to_owned()].into());
     }
 
     #[test]

@@ -30,12 +30,13 @@ pub fn render(command: &str, results: &[ScenarioResult], options: &[String]) -> 
     if failures.is_empty() {
         return text;
     }
-    text += "| scenario | place | cluster time | reason |\n|---|---|---|---|\n";
+    text += "| scenario | place | kind | cluster time | reason |\n|---|---|---|---|---|\n";
     for result in failures.iter().take(FAILURES_MAX) {
         let reason = result.failure.as_deref().unwrap_or_default();
         let cells = [
             cell(&result.name),
             cell(&result.place()),
+            result.failure_kind.map(|kind| kind.to_string()).unwrap_or_default(),
             clock_time(result.virtual_time),
             cell(&truncate(reason, REASON_MAX)),
         ];
@@ -70,6 +71,7 @@ fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::FailureKind;
 
     #[test]
     fn a_summary_has_counts_and_a_row_for_each_failure() {
@@ -77,6 +79,7 @@ mod tests {
         let failure = Some("expect `x` | <b>:\nnot so".to_owned());
         let failed = ScenarioResult {
             failure,
+            failure_kind: Some(FailureKind::Product),
             failed_at: Some((12, 3)),
             ..ScenarioResult::not_started("b", "b.yaml", &[], 1)
         };
@@ -87,8 +90,8 @@ mod tests {
         assert_eq!(
             render("windtunnel run", &[passed, failed], &[]),
             "### windtunnel run: 1 passed, 1 failed\n\n\
-             | scenario | place | cluster time | reason |\n|---|---|---|---|\n\
-             | b | b.yaml:12 | 0:00:00 | expect \\`x\\` \\| &lt;b&gt;:<br>not so |\n\n\
+             | scenario | place | kind | cluster time | reason |\n|---|---|---|---|---|\n\
+             | b | b.yaml:12 | product | 0:00:00 | expect \\`x\\` \\| &lt;b&gt;:<br>not so |\n\n\
              Run the failures again:\n\n```sh\nwindtunnel run b.yaml --seed 1\n```\n\n"
         );
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::ScenarioResult;
 use super::seeds::SeedRuns;
 use super::steps::{Outcome, StepResult};
-use crate::record::Record;
+use crate::record::{FailureKind, Record};
 
 /// Renders all results with the hashes of their records, and the counts by outcome.
 pub fn render(command: &str, results: &[(&ScenarioResult, Option<&Record>)]) -> String {
@@ -44,6 +44,7 @@ fn scenario(result: &ScenarioResult, record: Option<&Record>) -> Value {
         "seed": result.seed,
         "outcome": outcome(result),
         "failure": result.failure,
+        "failureKind": result.failure_kind.filter(|_| result.failure.is_some()).map(FailureKind::as_str),
         "failedAt": result.failed_at.map(|(line, column)| json!({ "line": line, "column": column })),
         "skipped": result.skipped,
         "mustFail": result.must_fail,

@@ -10,8 +10,8 @@ use windtunnel_core::text::visible;
 use windtunnel_update_status::status::Details;
 
 use super::steps::Outcome;
-use super::{ScenarioResult, rerun, status_text, story};
-use crate::record::Record;
+use super::{ScenarioResult, headline, rerun, status_text, story};
+use crate::record::{FailureKind, Record};
 
 /// The number of rows of a timeline in the output of a failure.
 const ROWS: usize = 60;
@@ -27,8 +27,8 @@ const CLUSTER_SECONDS: &str = "cluster-seconds";
 pub struct Suite<'a> {
     /// The command of the run, such as `windtunnel run`, which is the name of the suite.
     pub name: &'a str,
-    /// Further options to rerun a scenario.
-    pub options: &'a [String],
+    /// Further options to rerun a scenario; `None` if the results come from records, which cannot run again.
+    pub options: Option<&'a [String]>,
     /// The wall time of the whole run.
     pub wall: Duration,
 }
@@ -107,7 +107,7 @@ fn unique_names<'a>(results: impl Iterator<Item = &'a ScenarioResult> + Clone) -
 /// Returns the output of a test case: the command to run it again, and for a failure the end of the timeline
 /// and the status at that moment.
 fn output(suite: Suite<'_>, result: &ScenarioResult, record: Option<&Record>) -> String {
-    let again = rerun::one(suite.name, result, suite.options);
+    let again = suite.options.map(|options| rerun::one(suite.name, result, options)).unwrap_or_default();
     let mut text = if again.is_empty() { String::new() } else { format!("run it again: {again}\n") };
     if let Some(record) = record.filter(|_| result.failure.is_some()) {
         text += &format!("\nthe end of the timeline:\n{}", story::tail(record, WIDTH, ROWS));
@@ -140,7 +140,7 @@ fn step_cases(named: Named<'_>) -> Vec<TestCase> {
     let cases = result.steps.iter().enumerate().map(|(index, step)| {
         let expected = result.must_fail.is_some();
         let status = match &step.outcome {
-            Outcome::Failed(why) if !expected => failed(why, None),
+            Outcome::Failed(why) if !expected => failed(result, why, None),
             Outcome::Passed | Outcome::Failed(_) => TestCaseStatus::success(),
             Outcome::Skipped => {
                 let mut status = TestCaseStatus::skipped();
@@ -167,11 +167,12 @@ fn step_cases(named: Named<'_>) -> Vec<TestCase> {
     cases
 }
 
-/// Returns a failure with its first line as the message.
-fn failed(failure: &str, place: Option<String>) -> TestCaseStatus {
+/// Returns a failure with its first line as the message and its kind as the type.
+fn failed(result: &ScenarioResult, failure: &str, place: Option<String>) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-    status.set_message(failure.lines().next().unwrap_or_default());
-    status.set_type("expectation");
+    status.set_message(headline(failure));
+    // Records of an older windtunnel have no kind.
+    status.set_type(result.failure_kind.map_or("expectation", FailureKind::as_str));
     status.set_description(format!("{}{failure}", place.unwrap_or_default()));
     status
 }
@@ -186,14 +187,14 @@ fn status_of(result: &ScenarioResult) -> TestCaseStatus {
         }
         (Some(problems), _) if result.invalid => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-            status.set_message(problems.lines().next().unwrap_or_default());
-            status.set_type("invalid file");
+            status.set_message(headline(problems));
+            status.set_type(FailureKind::Scenario.as_str());
             status.set_description(problems.as_str());
             status
         }
         (Some(failure), _) => {
             let place = result.failed_at.map(|(line, column)| format!("{}:{line}:{column}\n", result.file));
-            failed(failure, place)
+            failed(result, failure, place)
         }
     }
 }
@@ -223,7 +224,7 @@ mod tests {
     use crate::report::steps::StepResult;
 
     fn suite() -> Suite<'static> {
-        Suite { name: "windtunnel run", options: &[], wall: Duration::from_millis(1500) }
+        Suite { name: "windtunnel run", options: Some(&[]), wall: Duration::from_millis(1500) }
     }
 
     fn xml(results: &[ScenarioResult], per: Per) -> String {
@@ -241,12 +242,21 @@ mod tests {
             seed: 7,
             virtual_time: SignedDuration::from_millis(4_500_500),
             failure: failure.map(str::to_owned),
+            failure_kind: failure.map(|_| FailureKind::Product),
             failed_at: failure.map(|_| (12, 3)),
             wall: Some(WallTime { started, took: Duration::from_millis(750) }),
             ..ScenarioResult::default()
         };
         let results = [result("a & b", None), result("c", Some("expect x: <not> so\nsecond"))];
         insta::assert_snapshot!(xml(&results, Per::Scenario));
+    }
+
+    #[test]
+    fn results_of_records_have_no_command_that_runs_them_again() {
+        let result = ScenarioResult::not_started("a", "a.jsonl", &[], 1);
+        let suite = Suite { options: None, ..suite() };
+        let found = render(suite, &[(&result, None)], Per::Scenario).unwrap();
+        assert!(found.contains(r#"classname="a.jsonl""#) && !found.contains("run it again"), "{found}");
     }
 
     #[test]

@@ -24,17 +24,31 @@ pub mod summary;
 pub mod test_results;
 pub mod timeline;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use windtunnel_core::text::truncate;
 
 use self::seeds::SeedRuns;
 use self::steps::{Outcome, StepResult, Written};
 use crate::plan::LeftOut;
-use crate::record::{Event, Record, Secrets};
+use crate::record::{Event, FailureKind, Record, Secrets};
 
 /// The tag of scenarios that must fail. If one passes, the suite would not notice real failures.
 pub const CANARY: &str = "canary";
+
+/// The longest headline of a failure, in characters.
+const HEADLINE_MAX: usize = 500;
+
+/// Returns the first line of a failure, truncated. A first line that ends with a colon has the second one behind it.
+fn headline(failure: &str) -> String {
+    let mut lines = failure.lines();
+    let first = lines.next().unwrap_or_default();
+    let second = lines.next().filter(|_| first.ends_with(':'));
+    let line = second.map_or(Cow::Borrowed(first), |second| format!("{first} {}", second.trim()).into());
+    truncate(&line, HEADLINE_MAX)
+}
 
 /// The result of one scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,6 +67,8 @@ pub struct ScenarioResult {
     pub waited: String,
     /// The failed step and the reason; `None` if all steps passed.
     pub failure: Option<String>,
+    /// What the failure is about; `None` without one, and in a record of an older windtunnel.
+    pub failure_kind: Option<FailureKind>,
     /// Line and column of the failed step in the file, if known.
     pub failed_at: Option<(usize, usize)>,
     /// The objects of a dump that can hold an update up, and that the run left out.
@@ -92,10 +108,13 @@ impl ScenarioResult {
     /// Returns the result from the record of a run; `file` is the path of the scenario.
     pub fn from_record(record: &Record, file: &str) -> Self {
         let end = record.entries.last().map_or(record.header.epoch, |entry| entry.at);
-        let failure = record.entries.iter().find_map(|entry| match &entry.event {
-            Event::Outcome { text, failure: Some(failure), .. } => Some(format!("{text}: {failure}")),
+        let failed = record.entries.iter().find_map(|entry| match &entry.event {
+            Event::Outcome { text, failure: Some(failure), kind, .. } => {
+                Some((format!("{text}: {failure}"), *kind))
+            }
             _ => None,
         });
+        let (failure, kind) = failed.unzip();
         Self {
             name: record.header.scenario.clone(),
             file: file.to_owned(),
@@ -103,7 +122,15 @@ impl ScenarioResult {
             seed: record.header.seed,
             virtual_time: end.duration_since(record.header.epoch),
             failure,
+            failure_kind: kind.flatten(),
             ..Self::default()
+        }
+    }
+
+    /// Makes the result a failure of this kind, unless it is one already or `failure` is `None`.
+    pub fn fail(&mut self, kind: FailureKind, failure: Option<String>) {
+        if self.failure.is_none() && failure.is_some() {
+            (self.failure, self.failure_kind) = (failure, Some(kind));
         }
     }
 
@@ -140,11 +167,12 @@ impl ScenarioResult {
         let failed_step = self.steps.iter().any(|step| matches!(step.outcome, Outcome::Failed(_)));
         match self.failure.take() {
             None => {
-                self.failure = Some(
-                    "expected this canary to fail, but it passed: its checks detect no failure".to_owned(),
-                );
+                let why = "expected this canary to fail, but it passed: its checks detect no failure";
+                self.fail(FailureKind::Scenario, Some(why.to_owned()));
             }
-            Some(failure) if failed_step => self.must_fail = Some(failure),
+            Some(failure) if failed_step => {
+                (self.must_fail, self.failure_kind) = (Some(failure), None);
+            }
             // A failure before the steps proves nothing about them.
             Some(other) => self.failure = Some(other),
         }
@@ -164,7 +192,8 @@ impl ScenarioResult {
     /// Returns the result of a file that is invalid, with all its problems.
     pub fn of_invalid_file(file: &str, problems: &str, seed: u64) -> Self {
         let failure = Some(problems.to_owned());
-        Self { failure, invalid: true, ..Self::not_started(file, file, &[], seed) }
+        let failure_kind = Some(FailureKind::Scenario);
+        Self { failure, failure_kind, invalid: true, ..Self::not_started(file, file, &[], seed) }
     }
 
     /// Returns the result of a scenario that did not start, with the reason.
@@ -177,6 +206,11 @@ impl ScenarioResult {
         let failed_at = self.failed_at.filter(|_| self.failure.is_some());
         let line = failed_at.map_or(self.line, |(line, _)| line);
         if line == 0 { self.file.clone() } else { format!("{}:{line}", self.file) }
+    }
+
+    /// Returns the failure in a line of at most [`HEADLINE_MAX`] characters; empty without one. The whole text is `failure`.
+    pub fn headline(&self) -> String {
+        headline(self.failure.as_deref().unwrap_or_default())
     }
 
     /// Returns whether it ran and all steps passed.

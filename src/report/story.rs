@@ -14,7 +14,15 @@ pub enum Insights {
 
 /// Returns the timeline and the insights of a record.
 pub fn render(record: &Record, width: usize, shown: Insights) -> String {
-    let mut text = timeline::render(record, width);
+    with_insights(timeline::render(record, width), record, shown)
+}
+
+/// Returns the short timeline of a run that passed, and the insights that changed.
+pub fn render_passed(record: &Record, width: usize) -> String {
+    with_insights(timeline::render_passed(record, width), record, Insights::Changed)
+}
+
+fn with_insights(mut text: String, record: &Record, shown: Insights) -> String {
     let (title, insights) = match shown {
         Insights::Changed => ("insights that changed", insights::changed(record)),
         Insights::AtTheEnd => ("insights at the end", insights::at_the_end(record)),

@@ -3,14 +3,18 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use windtunnel_core::text::{clock_time, one_line};
+use windtunnel_core::text::{clock_time, one_line, truncate};
 
 use super::ScenarioResult;
+use super::steps::Outcome;
 
-/// Returns the result in a line: `PASS  name  (1:15:00 of cluster time)`, or `FAIL`, `FLAKE` or `SKIP`; ends
-/// with a line break.
+/// The longest step in a line, in characters.
+const STEP_MAX: usize = 80;
+
+/// Returns the result in a line: `PASS  name  (1:15:00 of cluster time)`, or `FAIL`, `FLAKE` or `SKIP`, a failure
+/// with its kind after the name; ends with a line break.
 pub fn line(result: &ScenarioResult) -> String {
-    format!("{:<5} {}  ({})\n", word(result), one_line(&result.name), facts(result, ""))
+    format!("{:<5} {}{}  ({})\n", word(result), one_line(&result.name), kind(result), facts(result, ""))
 }
 
 /// Returns the result in a line with its file and the wall time:
@@ -20,7 +24,13 @@ pub fn row(result: &ScenarioResult) -> String {
     let (word, name) = (word(result), one_line(&result.name));
     // The name of an invalid file is that of the file.
     let place = if result.invalid { String::new() } else { format!("  {}", one_line(&result.place())) };
-    format!("{word:<5} {name}{place}  ({})\n", facts(result, &wall))
+    format!("{word:<5} {name}{}{place}  ({})\n", kind(result), facts(result, &wall))
+}
+
+/// Returns the kind of a failure as ` (product)`; empty without one, and for an invalid file.
+fn kind(result: &ScenarioResult) -> String {
+    let kind = result.failure_kind.filter(|_| result.failure.is_some() && !result.invalid);
+    kind.map(|kind| format!(" ({kind})")).unwrap_or_default()
 }
 
 /// Returns the file and the name in a line.
@@ -49,11 +59,7 @@ fn facts(result: &ScenarioResult, wall: &str) -> String {
     }
     let time = clock_time(result.virtual_time);
     let canary = if result.must_fail.is_some() { "; a canary, failed as expected" } else { "" };
-    let held = match result.steps.iter().filter(|step| step.held_before).count() {
-        0 => String::new(),
-        1 => "; 1 step held before".to_owned(),
-        count => format!("; {count} steps held before"),
-    };
+    let held = held_before(result);
     let seeds = match &result.seed_runs {
         None => String::new(),
         Some(runs) if runs.failed.is_empty() => format!("; {} seeds", runs.count),
@@ -61,6 +67,18 @@ fn facts(result: &ScenarioResult, wall: &str) -> String {
     };
     let omissions = if result.omissions.is_empty() { "" } else { "; with omissions" };
     format!("{time} of cluster time{wall}{seeds}{canary}{held}{omissions}")
+}
+
+/// Returns the first step that passed because it held before, with its line, and how many more there are.
+fn held_before(result: &ScenarioResult) -> String {
+    let mut held = result.steps.iter().filter(|step| step.held_before && step.outcome == Outcome::Passed);
+    let Some(first) = held.next() else { return String::new() };
+    let line = if first.line == 0 { String::new() } else { format!(" (line {})", first.line) };
+    let more = match held.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("; held before: {}{line}{more}", truncate(&one_line(&first.text), STEP_MAX))
 }
 
 /// Returns the [`line`] of a result and, below it, place and reason of a failure; ends with a line break.
@@ -81,16 +99,17 @@ pub fn scenario(result: &ScenarioResult) -> String {
     lines.iter().fold(line(result), |text, line| text + line + "\n")
 }
 
-/// Returns the failures of a run in a line each, `FAIL a.yaml:12 name: reason`; empty if there are none.
+/// Returns the failures of a run in a line each, `FAIL a.yaml:12 name (product): reason`; empty if there are none.
 pub fn recap(results: &[ScenarioResult]) -> String {
     let failures = results.iter().filter(|result| result.failure.is_some());
     let lines = failures.map(|result| {
-        let reason = result.failure.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
+        let reason = result.headline();
         // Each problem of a file begins with its place.
         if result.invalid {
             format!("{} {reason}\n", word(result))
         } else {
-            format!("{} {} {}: {reason}\n", word(result), one_line(&result.place()), one_line(&result.name))
+            let (place, name) = (result.place(), one_line(&result.name));
+            format!("{} {} {name}{}: {reason}\n", word(result), one_line(&place), kind(result))
         }
     });
     lines.collect()
@@ -128,7 +147,9 @@ pub fn run(results: &[ScenarioResult], wall: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::FailureKind;
     use crate::report::WallTime;
+    use crate::report::steps::StepResult;
 
     fn result(name: &str, failure: Option<&str>) -> ScenarioResult {
         ScenarioResult {
@@ -138,6 +159,7 @@ mod tests {
             seed: 7,
             virtual_time: SignedDuration::from_mins(75),
             failure: failure.map(str::to_owned),
+            failure_kind: failure.map(|_| FailureKind::Product),
             failed_at: failure.map(|_| (12, 3)),
             ..ScenarioResult::default()
         }
@@ -148,14 +170,14 @@ mod tests {
         assert_eq!(scenario(&result("a", None)), "PASS  a  (1:15:00 of cluster time)\n");
         assert_eq!(
             scenario(&result("b", Some("expect x:\nnot so"))),
-            "FAIL  b  (1:15:00 of cluster time)\n      a.yaml:12:3 with seed 7\n      expect x:\n      not so\n"
+            "FAIL  b (product)  (1:15:00 of cluster time)\n      a.yaml:12:3 with seed 7\n      expect x:\n      not so\n"
         );
     }
 
     #[test]
     fn a_row_has_the_file_and_the_wall_time_and_a_recap_the_reason() {
         let results = [result("a", None), result("b", Some("expect x:\nnot so"))];
-        assert_eq!(row(&results[1]), "FAIL  b  a.yaml:12  (1:15:00 of cluster time)\n");
+        assert_eq!(row(&results[1]), "FAIL  b (product)  a.yaml:12  (1:15:00 of cluster time)\n");
         let wall = WallTime { started: jiff::Timestamp::UNIX_EPOCH, took: Duration::from_millis(1260) };
         let timed = ScenarioResult { wall: Some(wall), ..results[0].clone() };
         assert_eq!(row(&timed), "PASS  a  a.yaml  (1:15:00 of cluster time, 1.3 s)\n");
@@ -163,9 +185,37 @@ mod tests {
         assert_eq!(row(&invalid), "ERROR c.yaml  (the file is invalid)\n");
         assert_eq!(
             recap(&[results.as_slice(), &[invalid]].concat()),
-            "FAIL a.yaml:12 b: expect x:\nERROR c.yaml:1:2: no\n"
+            "FAIL a.yaml:12 b (product): expect x: not so\nERROR c.yaml:1:2: no\n"
         );
         assert_eq!(recap(&results[..1]), "");
+    }
+
+    #[test]
+    fn a_line_names_the_first_step_that_held_before_and_counts_the_others() {
+        let step = |text: &str, line, outcome| StepResult {
+            text: text.to_owned(),
+            line,
+            outcome,
+            held_before: true,
+            ..StepResult::default()
+        };
+        let mut passed = result("a", None);
+        passed.steps = vec![step("expect x", 6, Outcome::Passed)];
+        assert_eq!(line(&passed), "PASS  a  (1:15:00 of cluster time; held before: expect x (line 6))\n");
+        passed.steps.push(step("expect y", 8, Outcome::Passed));
+        passed.steps.push(step("expect z", 9, Outcome::Failed("held before".to_owned())));
+        let expected = "PASS  a  (1:15:00 of cluster time; held before: expect x (line 6) and 1 more)\n";
+        assert_eq!(line(&passed), expected);
+    }
+
+    #[test]
+    fn a_headline_is_cut_and_the_body_whole() {
+        let long = format!("expect x: {}", "y".repeat(1500));
+        let failed = result("b", Some(&long));
+        assert_eq!(failed.headline().chars().count(), 500);
+        assert!(failed.headline().ends_with("yyy..."));
+        assert!(scenario(&failed).contains(&long));
+        assert!(!recap(&[failed]).contains(&long));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use windtunnel_core::panics;
 use super::driver::SessionResults;
 use super::gherkin;
 use crate::plan::Snapshot;
-use crate::record::{Event as Entry, Record, Secrets};
+use crate::record::{Event as Entry, FailureKind, Record, Secrets};
 use crate::scenario::is_id;
 
 /// The result of one scenario.
@@ -32,6 +32,8 @@ pub struct ScenarioResult {
     pub secrets: Arc<Secrets>,
     /// The failed step and the reason; `None` if the scenario passed.
     pub failure: Option<String>,
+    /// What the failure is about.
+    pub failure_kind: Option<FailureKind>,
     /// Line and column of the failed step, if it ran.
     pub failed_at: Option<(usize, usize)>,
     /// The step that the cluster does not support, and the reason; later steps did not run.
@@ -87,6 +89,7 @@ pub(super) fn not_started(feature: &Feature, rule: Option<&Rule>, scenario: &Sce
         snapshots: Vec::new(),
         secrets: Arc::default(),
         failure: None,
+        failure_kind: None,
         failed_at: None,
         skipped: None,
         started: false,

@@ -17,7 +17,9 @@ use super::results::{Place, ScenarioResult, not_started, result};
 use super::world::ClusterWorld;
 use super::{FeatureFiles, definitions, dry_run, gherkin, warnings};
 use crate::backends::Backend;
+use crate::engine::SessionError;
 use crate::plan::{Plan, PlannedStep, ProgramPlan, Variables};
+use crate::record::FailureKind;
 use crate::scenario::{ScenarioError, ScenarioErrors};
 
 /// Features that are ready to run.
@@ -228,12 +230,15 @@ impl Suite {
                     if world.as_ref().is_some_and(|world| world.stopped) {
                         return;
                     }
-                    let (ended, unsupported) = match world {
-                        Some(world) => (world.finish().await, world.unsupported.take()),
+                    let (ended, error) = match world {
+                        Some(world) => (world.finish().await, world.error.take()),
                         None => (None, None),
                     };
                     let mut result = result(feature, rule, scenario, outcome, ended);
-                    if unsupported.is_some() {
+                    // A step that is not allowed where it is reaches no session.
+                    let kind = error.as_ref().map_or(FailureKind::Scenario, SessionError::kind);
+                    result.failure_kind = result.failure.as_ref().map(|_| kind);
+                    if matches!(error, Some(SessionError::Unsupported(_))) {
                         result.skipped = result.failure.take();
                     }
                     let place = result.place();

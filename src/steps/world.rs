@@ -48,8 +48,8 @@ pub(super) struct ClusterWorld {
     pub(super) backend: Option<Arc<dyn Backend>>,
     /// Whether the run was stopped before the scenario started.
     pub(super) stopped: bool,
-    /// Why the cluster does not support a step.
-    pub(super) unsupported: Option<String>,
+    /// The last error of the session.
+    pub(super) error: Option<SessionError>,
     /// The path of the feature.
     pub(super) file: String,
     /// Loads files next to the feature.
@@ -230,12 +230,9 @@ impl ClusterWorld {
         outcome.map_err(|error| self.step_error(error))
     }
 
-    /// Converts an error. Records the reason if the cluster does not support the step, because that skips the
-    /// scenario instead of failing it.
+    /// Converts an error, and remembers it for the result of the scenario.
     fn step_error(&mut self, error: SessionError) -> StepError {
-        if let SessionError::Unsupported(why) = &error {
-            self.unsupported = Some(why.clone());
-        }
+        self.error = Some(error.clone());
         error.into()
     }
 

@@ -104,7 +104,7 @@ pub(super) struct Args {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Run scenarios and print the results.
+    /// Run scenarios and features, and print the results.
     Run(RunArgs),
     /// Print the timeline of a record, or the results of several; write the page of all.
     Report(ReportArgs),
@@ -147,9 +147,9 @@ pub(super) enum Command {
     /// Replay a record in a served cluster.
     #[cfg(feature = "serve")]
     Replay(ReplayArgs),
-    /// Run Gherkin features.
+    /// Run features and scenarios: as `run`, but without paths the folder `features`.
     #[cfg(feature = "gherkin")]
-    Test(TestArgs),
+    Test(RunArgs),
     /// Split a scenario or a feature into pre- and post-upgrade scenarios.
     #[cfg(feature = "gherkin")]
     #[command(alias = "twins")]
@@ -195,11 +195,11 @@ pub(super) enum Command {
 /// `windtunnel run`.
 #[derive(Debug, clap::Args)]
 pub(super) struct RunArgs {
-    /// Scenario files, or folders to search for `*.yaml`.
-    #[arg(default_value = "scenarios")]
+    /// Scenario and feature files, or folders to search for `*.yaml` and `*.feature` [default: the folder `scenarios`; of
+    /// `test`, the folder `features`].
     pub(super) paths: Vec<PathBuf>,
     /// Read the payload of a release from a folder, as written by `oc adm release extract`; the release exists in every
-    /// scenario.
+    /// scenario. This flag, `--start-from` and the `--check-*` flags are for YAML scenarios only.
     #[arg(long, value_name = "VERSION=DIR", value_parser = payload::parse)]
     pub(super) payload: Vec<(semver::Version, PathBuf)>,
     /// Start with the cluster of a record or a dump (as for `serve --from`) instead of the scenario's: its release and
@@ -286,6 +286,9 @@ pub(super) struct ReportArgs {
     /// Write the timelines as one HTML page.
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
+    /// Write the results of all records as one JUnit XML file, with a test case for each record.
+    #[arg(long, value_name = "FILE")]
+    pub(super) junit: Option<PathBuf>,
     /// Print all insights at the end as YAML, instead of a line for each that changed.
     #[arg(long, short)]
     pub(super) verbose: bool,
@@ -332,15 +335,4 @@ pub(super) struct StepsArgs {
     /// Print the list as a Markdown page.
     #[arg(long, conflicts_with = "text")]
     pub(super) markdown: bool,
-}
-
-/// `windtunnel test`.
-#[cfg(feature = "gherkin")]
-#[derive(Debug, clap::Args)]
-pub(super) struct TestArgs {
-    /// Feature files, or folders to search for `*.feature`.
-    #[arg(default_value = "features")]
-    pub(super) paths: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(super) suite: SuiteArgs,
 }

@@ -19,8 +19,9 @@ pub(in crate::cli) struct SuiteArgs {
     #[arg(long, value_name = "SEEDS", value_parser = seeds::seeds,
           conflicts_with_all = ["seed", "retry", "until", "update_snapshots"])]
     seeds: Option<Seeds>,
-    /// Write the record of the run to FILE; for several scenarios, one record each to the folder FILE.
-    #[arg(long, value_name = "FILE")]
+    /// Write the record of the scenario to the file PATH; if PATH ends with `/` or is a folder, the record of each scenario
+    /// into it.
+    #[arg(long, value_name = "PATH")]
     pub(in crate::cli) record: Option<PathBuf>,
     /// Let expectations with `within` pass that have held since before the last action, and therefore pass whatever it
     /// does. The tag `@lenient` asks for it in a feature, the line `strict: false` in a scenario.

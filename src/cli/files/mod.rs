@@ -80,6 +80,46 @@ pub(super) fn read_sources(paths: &[PathBuf]) -> Result<FoundFiles, String> {
     })
 }
 
+/// Reads scenarios and features to run. Of a folder both, unless `with_features` is false; a named file is of the kind that its
+/// extension says, or else of the kind `other`. If that is features, a folder's YAML files without a timeline are left out: they
+/// are the data of features.
+///
+/// # Errors
+/// As [`read_all`].
+pub(super) fn read_runnable(
+    paths: &[PathBuf],
+    other: &str,
+    with_features: bool,
+) -> Result<FoundFiles, String> {
+    let with_features = with_features && cfg!(feature = "gherkin");
+    let kinds = if with_features { &[YAML, FEATURE][..] } else { &[YAML] };
+    let expected = kinds.iter().map(|kind| format!("*.{kind}")).collect::<Vec<_>>().join(" or ");
+    let mut found = read_found(paths, &expected, |path| {
+        if !path.is_dir() {
+            return find(path, kind_of(path, other));
+        }
+        let found: Vec<Vec<PathBuf>> = kinds.iter().map(|kind| find(path, kind)).collect::<Result<_, _>>()?;
+        Ok(found.concat())
+    })?;
+    if other == FEATURE {
+        let is_named = |file: &str| paths.iter().any(|path| path == Path::new(file));
+        let has_timeline = |text: &str| text.lines().any(|line| line.starts_with("timeline"));
+        found.sources.retain(|(file, text)| {
+            kind_of(file.as_ref(), other) == FEATURE || is_named(file) || has_timeline(text)
+        });
+        if found.sources.is_empty() && found.unreadable.is_empty() {
+            let path = paths.first().map(|path| path.shown()).unwrap_or_default();
+            return Err(format!("{path}: expected files named {expected} here, found none"));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the kind of a file by its extension: [`YAML`] or [`FEATURE`], or else `other`.
+pub(super) fn kind_of<'k>(path: &Path, other: &'k str) -> &'k str {
+    [YAML, FEATURE].into_iter().find(|kind| has_extension(path, kind)).unwrap_or(other)
+}
+
 /// Reads the files that `find` returns for each path; no file for a path is an error.
 fn read_found(
     paths: &[PathBuf],
@@ -234,8 +274,14 @@ pub(super) fn text_beside(file: &str, name: &str) -> Result<String, String> {
     read(&allowed::named(file, name)?)
 }
 
+/// The extension of YAML scenarios.
+pub(super) const YAML: &str = "yaml";
+
+/// The extension of features.
+pub(super) const FEATURE: &str = "feature";
+
 /// The extensions of files, with the command that runs them.
-const RUN_BY: &[(&str, &str)] = &[("yaml", "run"), ("feature", "test")];
+const RUN_BY: &[(&str, &str)] = &[(YAML, "run"), (FEATURE, "run")];
 
 /// Returns the files of a path. Does not follow links to folders, which may form cycles, except those of the kubelet.
 ///

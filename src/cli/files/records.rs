@@ -69,6 +69,20 @@ pub(in crate::cli) fn check(to: &Path) -> Result<(), String> {
     }
 }
 
+/// Checks that this many records fit: several need a folder.
+///
+/// # Errors
+/// The path is that of a file, with what to write instead.
+pub(in crate::cli) fn check_count(to: &Path, count: usize) -> Result<(), String> {
+    if count < 2 || is_folder(to) {
+        return Ok(());
+    }
+    let path = to.shown();
+    Err(format!(
+        "--record {path}: expected a folder for the records of {count} scenarios, found a file; write `{path}/`"
+    ))
+}
+
 /// Returns the length of a record without an incomplete last line, which a killed machine or a full disk leaves: one that has no
 /// line break and is no JSON. The first line is always kept, since there is no record without it.
 fn complete_lines(bytes: &[u8]) -> usize {
@@ -78,11 +92,11 @@ fn complete_lines(bytes: &[u8]) -> usize {
     if is_json { bytes.len() } else { lines.len() }
 }
 
-/// Returns the paths for the records of scenarios, which are given by file and name. One record goes to the
-/// path itself, several go into a folder and are named after their files.
+/// Returns the paths for the records of scenarios, which are given by file and name. In a folder they are named after their
+/// files; a file is that of the only one that ran.
 fn paths(to: &Path, scenarios: &[(&str, &str)]) -> Vec<PathBuf> {
-    if scenarios.len() == 1 && !is_folder(to) {
-        return vec![to.to_owned()];
+    if !is_folder(to) {
+        return scenarios.iter().map(|_| to.to_owned()).collect();
     }
     let mut taken: BTreeMap<String, u32> = BTreeMap::new();
     let paths = scenarios.iter().map(|(file, name)| {

@@ -63,7 +63,7 @@ pub(in crate::cli) fn write(
         JunitPer::Step => junit::Per::Step,
     };
     write(reports.junit.as_ref(), &|| {
-        let suite = junit::Suite { name: command, options, wall };
+        let suite = junit::Suite { name: command, options: Some(options), wall };
         junit::render(suite, &recorded, per).map_err(|error| error.to_string())
     });
     write(reports.junit_upgrade.as_ref(), &|| blame::render(&recorded).map_err(|error| error.to_string()));

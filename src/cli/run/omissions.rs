@@ -34,12 +34,13 @@ pub(super) fn failure(omissions: &[LeftOut]) -> Option<String> {
     kinds.sort_unstable();
     kinds.dedup();
     let flags: Vec<String> = kinds.iter().map(|kind| format!("--ignore {kind}")).collect();
-    let lines: String = refused.iter().map(|left| format!("\n  {left}")).collect();
+    let lines: Vec<String> = refused.iter().map(|left| format!("\n  {left}")).collect();
     Some(format!(
-        "not decided: the run left out {} {} that can hold the update up{more}. All steps passed without:{lines}\nto pass without \
+        "not decided: the run left out {} {} that can hold the update up{more}. All steps passed without:{}\nto pass without \
          them: {}",
         first.kind,
         first.name,
+        lines.concat(),
         flags.join(" ")
     ))
 }

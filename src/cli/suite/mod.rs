@@ -76,6 +76,14 @@ pub(super) fn check_outputs(args: &SuiteArgs) -> Result<(), String> {
     if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
 }
 
+/// Checks that the records of this many scenarios have a folder.
+///
+/// # Errors
+/// `--record` names a file for several records.
+pub(super) fn check_record(args: &SuiteArgs, count: usize) -> Result<(), String> {
+    args.record.as_deref().map_or(Ok(()), |path| records::check_count(path, count))
+}
+
 /// A run of scenarios or features.
 #[derive(Debug)]
 pub(super) struct Suite<'a> {
@@ -121,6 +129,9 @@ impl<'a> Suite<'a> {
         let story = match self.detail {
             Detail::Timeline if is_for_people && self.args.verbose => {
                 story::render(&record, width, Insights::AtTheEnd)
+            }
+            Detail::Timeline if is_for_people && result.passed() && result.must_fail.is_none() => {
+                story::render_passed(&record, width)
             }
             Detail::Timeline if is_for_people => story::render(&record, width, Insights::Changed),
             Detail::Line if is_for_people && result.failed() && !self.args.quiet => {

@@ -3,6 +3,7 @@
 //! `captures.rs` has `keep` and `$(kept NAME)`.
 
 pub(in crate::engine) mod captures;
+mod cause;
 pub(in crate::engine) mod held_before;
 mod leader;
 mod logs;

@@ -3,19 +3,23 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use windtunnel_core::View;
-use windtunnel_core::text::short_duration;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
+use windtunnel_core::text::{did_you_mean, short_duration};
+use windtunnel_core::{Object, Resource, View};
 
+use super::cause;
 use super::matching::{check_all, insights, objects};
+use crate::engine::command;
 use crate::engine::error::SessionError;
 use crate::engine::runtime::Simulation;
-use crate::plan::{ExpectedState, InsightRef};
-use crate::record::{Event, WriteEvent};
+use crate::plan::{CommandCheck, ExpectedState, InsightRef, ObjectRef};
+use crate::record::{Entry, Event, WriteEvent};
 
 /// The most candidates, and the most rejected writes, that a text lists.
 const LISTED: usize = 5;
 
-/// The error for an unmet expectation. `why` is what was seen instead. Below it stand all candidates if there
+/// The error for an unmet expectation. `why` is what was seen instead; the first line has the most telling cause as well.
+/// Below it are all candidates if there
 /// are several, the faults that are in effect, the writes that keep being rejected, and what the components
 /// wait for.
 pub(in crate::engine) fn unmet_error(
@@ -23,13 +27,24 @@ pub(in crate::engine) fn unmet_error(
     what: &ExpectedState,
     why: &str,
 ) -> SessionError {
+    if let Some(hint) = near_name(simulation, what) {
+        return SessionError::CannotHold(format!("seen: {why}{hint}"));
+    }
     let mut text = seen(&simulation.view, what).unwrap_or_else(|| format!("seen: {why}"));
+    let rejected = rejected(simulation);
+    let cause = cause::most_telling(simulation, what, &rejected);
+    let with_cause = cause.as_ref().and_then(|cause| cause::with_cause(&text, cause));
+    // The first line has this rejection in full.
+    let in_first_line = cause.and_then(|cause| cause.rejected).filter(|_| with_cause.is_some());
+    text = with_cause.unwrap_or(text);
     for (fault, since) in simulation.faults_in_effect.iter() {
         let since = short_duration(since.duration_since(simulation.record.header.epoch));
         text += &format!("\n  fault: {fault}, since {since}");
     }
-    for rejected in rejected(simulation) {
-        text += &format!("\n  rejected: {rejected}");
+    for (index, write) in rejected.iter().enumerate() {
+        if Some(index) != in_first_line {
+            text += &format!("\n  rejected: {}", cause::described(write));
+        }
     }
     for pending in simulation.pending() {
         text += &format!("\n  pending: {} waits for: {}", pending.actor, pending.why);
@@ -37,7 +52,37 @@ pub(in crate::engine) fn unmet_error(
     for (program, line) in simulation.last_program_lines(LISTED) {
         text += &format!("\n  printed by {program}: {line}");
     }
-    SessionError::ExpectationFailed(text)
+    match what {
+        ExpectedState::Command(checks) if is_failed_command(simulation, checks) => {
+            SessionError::CommandFailed(text)
+        }
+        _ => SessionError::ExpectationFailed(text),
+    }
+}
+
+/// The kinds whose objects the installation names, so that a name which has never existed is a typo if it is similar to
+/// another one.
+const INSTALLED: [&Resource; 4] = [&CLUSTER_VERSIONS, &CLUSTER_OPERATORS, &MACHINE_CONFIG_POOLS, &NODES];
+
+/// Returns the nearest name, as `; did you mean ...`, if an expectation names an object of an [`INSTALLED`] kind that has
+/// never existed.
+fn near_name(simulation: &Simulation, what: &ExpectedState) -> Option<String> {
+    let ExpectedState::Object(object, _) = what else { return None };
+    let ObjectRef { resource, name, .. } = object;
+    let has_existed = |entry: &Entry| matches!(&entry.event, Event::Write(write) if write.key.is_kind(resource) && write.key.name == *name);
+    let is_installed =
+        INSTALLED.iter().any(|kind| kind.kind == resource.kind && kind.group == resource.group);
+    if !is_installed || simulation.record.entries.iter().any(has_existed) {
+        return None;
+    }
+    let hint = did_you_mean(name, simulation.view.list(resource).map(Object::name));
+    (!hint.is_empty()).then_some(hint)
+}
+
+/// Whether the last command ended with an error although it must succeed.
+fn is_failed_command(simulation: &Simulation, checks: &[CommandCheck]) -> bool {
+    let output = command::last_output(simulation);
+    output.is_ok_and(|output| matches!(output.check(checks), Err(SessionError::CommandFailed(_))))
 }
 
 /// Describes all candidates of an expectation; `None` if there is none, or only one.
@@ -99,23 +144,17 @@ fn title(insight: &Value) -> String {
     format!("about {}: {summary:?}", about.join(", "))
 }
 
-/// Describes the writes that were rejected last time, since the last actions: writer, object, code and message.
-/// Conflicts and missing objects are left out, because components live with them.
-fn rejected(simulation: &Simulation) -> Vec<String> {
+/// Returns the writes that were rejected last time, since the last actions; the last one first. Conflicts and missing
+/// objects are left out, because components live with them.
+fn rejected(simulation: &Simulation) -> Vec<&WriteEvent> {
     let mut latest = BTreeSet::new();
-    let mut found: Vec<String> = Vec::new();
+    let mut found: Vec<&WriteEvent> = Vec::new();
     for entry in simulation.entries_since_last_actions().iter().rev() {
         let Event::Write(write) = &entry.event else { continue };
         let is_latest = latest.insert((&write.by, &write.key, &write.subresource));
         if is_latest && write.code >= 400 && ![404, 409].contains(&write.code) && found.len() < LISTED {
-            found.push(described(write));
+            found.push(write);
         }
     }
     found
-}
-
-fn described(write: &WriteEvent) -> String {
-    let WriteEvent { by, verb, key, subresource, code, message, .. } = write;
-    let of = if subresource.is_empty() { String::new() } else { format!("{subresource} of ") };
-    format!("{verb} of {of}{}/{} by {by}: {code} {message}", write.kind, key.name)
 }

@@ -18,7 +18,7 @@ impl Simulation {
     /// kube-apiserver stays at its version: the steps might pass with the older kube-apiserver.
     pub(in crate::engine) fn excuse_downgrade(&self, error: SessionError) -> SessionError {
         let Some(why) = &self.api_server.mismatch else { return error };
-        let is_outcome = matches!(error, SessionError::ExpectationFailed(_) | SessionError::Refused { .. });
+        let is_outcome = error.is_unmet() || matches!(error, SessionError::Refused { .. });
         let cluster_version = self.view.cluster_version();
         if is_outcome && cluster_version.is_some_and(|object| is_downgrade(&object.to_value())) {
             return SessionError::Unsupported(format!("{why}; the step failed: {error}"));

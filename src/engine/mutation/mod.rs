@@ -165,7 +165,7 @@ impl Baseline {
             reached += 1;
             match outcome {
                 Ok(()) => {}
-                Err(SessionError::ExpectationFailed(_)) if is_check(&planned.step) => broken.push(index),
+                Err(error) if error.is_unmet() && is_check(&planned.step) => broken.push(index),
                 Err(SessionError::HeldBefore) => held = true,
                 // The step passed, and later ones may show whether the plan itself notices.
                 Err(SessionError::InvariantBroken(why)) => {

@@ -9,7 +9,7 @@ use windtunnel_core::text::clock_time;
 use windtunnel_update_status::status::Details;
 
 use super::lanes;
-use crate::record::{Event, Record};
+use crate::record::{Event, FailureKind, Record};
 use crate::report::{ScenarioResult, status_text};
 
 /// The maximum number of last changes and of rejections.
@@ -22,6 +22,8 @@ const PENDING: &str = "  pending: ";
 pub(super) struct Failure {
     /// `FILE:LINE:COLUMN`, as far as it is known.
     place: String,
+    /// `product`, `scenario` or `tool`; empty if unknown.
+    kind: &'static str,
     /// The failed step and the observed state.
     message: String,
     /// Components and what they wait for.
@@ -58,6 +60,7 @@ pub(super) fn explain(
     let place = result.failed_at.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
     Some(Failure {
         place: if result.file.is_empty() { String::new() } else { result.file.clone() + &place },
+        kind: result.failure_kind.map_or("", FailureKind::as_str),
         message: message.join("\n"),
         pending: pending.collect(),
         last: last(events),

@@ -81,7 +81,7 @@ impl Follower<'_> {
         match event {
             RecordEvent::Write(write) => self.add_write(at, write),
             RecordEvent::Step { .. } => self.step = at,
-            RecordEvent::Outcome { text, failure, held_before } => {
+            RecordEvent::Outcome { text, failure, held_before, .. } => {
                 self.add_step_end(at, &marked(text, *held_before), failure.as_deref());
             }
             RecordEvent::Command { line, code, stdout, stderr } => {

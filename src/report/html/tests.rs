@@ -6,7 +6,7 @@ use windtunnel_core::resources::{self, CLUSTER_OPERATORS, CLUSTER_VERSIONS};
 use windtunnel_core::{Object, Resource};
 
 use super::*;
-use crate::record::{Entry, Event, Header, WriteEvent};
+use crate::record::{Entry, Event, FailureKind, Header, WriteEvent};
 
 const HOSTILE: &str = "</script><script>alert(1)</script><!-- & \" ' \u{2028}";
 
@@ -130,7 +130,15 @@ fn escapes_all_text_of_a_cluster() {
                 stderr: HOSTILE.to_owned(),
             },
         ),
-        (4, Event::Outcome { text: HOSTILE.to_owned(), failure: Some(failure), held_before: false }),
+        (
+            4,
+            Event::Outcome {
+                text: HOSTILE.to_owned(),
+                failure: Some(failure),
+                kind: None,
+                held_before: false,
+            },
+        ),
     ]);
     let (page, data) = page(&record);
     assert!(!page.contains("alert(1)<"), "{page}");
@@ -197,7 +205,7 @@ fn the_cursor_has_the_status_at_each_moment() {
         (-9, write(&CLUSTER_VERSIONS, "version", None, Some(version("False")))),
         (-9, write(&CLUSTER_OPERATORS, "dns", None, Some(operator("4.1.0", "False")))),
         (600, write(&CLUSTER_VERSIONS, "version", Some(version("False")), Some(version("True")))),
-        (1200, Event::Outcome { text: "x".to_owned(), failure: None, held_before: false }),
+        (1200, Event::Outcome { text: "x".to_owned(), failure: None, kind: None, held_before: false }),
     ]);
     let (_, data) = page(&record);
     let statuses = data["statuses"].as_array().unwrap();
@@ -238,7 +246,7 @@ fn lanes_show_the_states_of_objects_over_time() {
             ),
         ),
         (40, write(&CLUSTER_VERSIONS, "version", Some(busy), Some(calm))),
-        (60, Event::Outcome { text: "advance 1m".to_owned(), failure: None, held_before: false }),
+        (60, Event::Outcome { text: "advance 1m".to_owned(), failure: None, kind: None, held_before: false }),
     ]);
     let (page, data) = page(&record);
     assert_eq!(spans(&data, "Scenario", "steps"), ["0-60 good advance 1m"]);
@@ -268,6 +276,7 @@ fn a_failure_lists_pending_waits_and_merged_rejections() {
             Event::Outcome {
                 text: "expect x".to_owned(),
                 failure: Some("seen: y\n  pending: dns waits for: a pod".to_owned()),
+                kind: Some(FailureKind::Product),
                 held_before: false,
             },
         ),
@@ -279,10 +288,11 @@ fn a_failure_lists_pending_waits_and_merged_rejections() {
         serde_json::to_value(&found).unwrap(),
         json!({
             "place": "a.yaml:12:3",
+            "kind": "product",
             "message": "expect x: seen: y",
             "pending": [["dns", "a pod"]],
             "last": [],
-            "refusals": [{
+            "rejections": [{
                 "at": "0:00:02",
                 "object": "update ClusterVersion/version",
                 "by": "somebody",

@@ -2,6 +2,7 @@
 //! between.
 
 pub(super) mod changes;
+mod passed;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -13,7 +14,9 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::text::{clock_time, one_line, truncate};
 
 use crate::record::{Entry, Event, INSTALLER, Record, WriteEvent};
+use crate::report::headline;
 use crate::report::steps::marked;
+pub use passed::render_passed;
 use rows::{Row, Rows, Span};
 
 /// The width of the time column: `H:MM:SS`.
@@ -32,45 +35,63 @@ const CHANGE_WIDTH_UNCUT: usize = 60;
 /// Lease renewals and Events, and shows the set-up as one line. Of lines that differ only in digits it keeps
 /// the first and the last, but all lines about requests, history and replicas.
 pub fn render(record: &Record, width: usize) -> String {
+    table(&all_rows(record).visible_rows(), record.header.epoch, width)
+}
+
+fn all_rows(record: &Record) -> Rows {
+    let mut rows = new_rows(record);
+    record
+        .entries
+        .iter()
+        .filter(|entry| !record.is_set_up(entry))
+        .for_each(|entry| add_event(&mut rows, entry));
+    rows
+}
+
+/// Returns the row of the set-up.
+fn new_rows(record: &Record) -> Rows {
     let mut rows = Rows::default();
-    let (set_up, run): (Vec<&Entry>, Vec<&Entry>) =
-        record.entries.iter().partition(|entry| record.is_set_up(entry));
+    let set_up: Vec<&Entry> = record.entries.iter().filter(|entry| record.is_set_up(entry)).collect();
     if !set_up.is_empty() {
         let text = format!("cluster installed: {} objects", written(&set_up));
         rows.add(record.header.epoch, "", "set-up", text, INSTALLER);
     }
-    for entry in run {
-        match &entry.event {
-            Event::Write(write) => add_write(&mut rows, entry.at, write),
-            Event::Step { text } => rows.add_step(entry.at, format!("> {text}")),
-            Event::Outcome { text, failure: None, held_before } => {
-                let ended = format!("ok {}", marked(text, *held_before));
-                rows.end_step(entry.at, ended, &format!("> {text}"));
-            }
-            Event::Outcome { text, failure: Some(failure), .. } => {
-                rows.add_step(entry.at, format!("FAILED {text}"));
-                rows.add_below(entry.at, failure);
-            }
-            Event::Command { stdout, stderr, .. } => {
-                rows.add_below(entry.at, stdout);
-                rows.add_below(entry.at, stderr);
-            }
-            Event::Kubernetes { minor } => {
-                rows.add(entry.at, "kube-apiserver", "minor", format!("serves Kubernetes 1.{minor}"), "");
-            }
-            Event::Alert(alert) => {
-                let (change, subject) = alert_text(alert);
-                rows.add(entry.at, &format!("Alert/{}", alert.name()), &subject, change, "prometheus");
-            }
-            Event::Process { program, pod, started } => {
-                let object = running_object(program, pod);
-                let change = format!("{program} {}", if *started { "started" } else { "ended" });
-                rows.add(entry.at, &object, "process", change, "");
-            }
-            Event::Fault { text } => rows.add_step(entry.at, format!("! {text}")),
+    rows
+}
+
+fn add_event(rows: &mut Rows, Entry { at, event }: &Entry) {
+    let at = *at;
+    match event {
+        Event::Write(write) => add_write(rows, at, write),
+        Event::Step { text } => rows.add_step(at, format!("> {text}")),
+        Event::Outcome { text, failure: None, held_before, .. } => {
+            let ended = format!("ok {}", marked(text, *held_before));
+            rows.end_step(at, ended, &format!("> {text}"));
         }
+        Event::Outcome { text, failure: Some(failure), .. } => {
+            rows.add_step(at, format!("FAILED {text}"));
+            // The result below the timeline has the whole lines.
+            let lines: Vec<String> = failure.lines().map(headline).collect();
+            rows.add_below(at, &lines.join("\n"));
+        }
+        Event::Command { stdout, stderr, .. } => {
+            rows.add_below(at, stdout);
+            rows.add_below(at, stderr);
+        }
+        Event::Kubernetes { minor } => {
+            rows.add(at, "kube-apiserver", "minor", format!("serves Kubernetes 1.{minor}"), "");
+        }
+        Event::Alert(alert) => {
+            let (change, subject) = alert_text(alert);
+            rows.add(at, &format!("Alert/{}", alert.name()), &subject, change, "prometheus");
+        }
+        Event::Process { program, pod, started } => {
+            let object = running_object(program, pod);
+            let change = format!("{program} {}", if *started { "started" } else { "ended" });
+            rows.add(at, &object, "process", change, "");
+        }
+        Event::Fault { text } => rows.add_step(at, format!("! {text}")),
     }
-    table(&rows.visible_rows(), record.header.epoch, width)
 }
 
 /// Returns the object that a process belongs to: its pod, or the program itself if it runs beside the cluster.
@@ -116,7 +137,7 @@ fn table(rows: &[&Row], epoch: Time, width: usize) -> String {
         let line = if row.span == Span::Step {
             format!("{time:>TIME_WIDTH$}  {}", limit(&row.change, widths.step))
         } else if row.span == Span::Below {
-            // The reason of a failure and the output of commands are never truncated.
+            // The output of commands is never truncated, and lines about a failure only if they are very long.
             format!("{:TIME_WIDTH$}    {}", "", row.change)
         } else {
             let Widths { object, change, by, .. } = widths;

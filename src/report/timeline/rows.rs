@@ -34,10 +34,27 @@ struct Alike {
     latest: Option<usize>,
 }
 
+/// The object of a row that can be grouped with others of its kind.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Group<'o> {
+    pub(super) kind: &'o str,
+    pub(super) name: &'o str,
+}
+
+/// The last row, if it is grouped: its change and the names of its objects.
+#[derive(Debug)]
+struct Grouped {
+    index: usize,
+    kind: String,
+    change: String,
+    names: Vec<String>,
+}
+
 /// All rows, in order of time.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    rows: Vec<Row>,
+    all: Vec<Row>,
+    grouped: Option<Grouped>,
     alike: BTreeMap<(String, String), Alike>,
 }
 
@@ -45,7 +62,7 @@ impl Rows {
     /// Adds a change; `subject` is the changed part of the object, such as `condition Progressing`.
     pub(super) fn add(&mut self, at: Time, object: &str, subject: &str, change: String, by: &str) {
         let shape = shape(subject, &change);
-        let index = self.rows.len();
+        let index = self.all.len();
         let row = Row {
             at,
             object: object.to_owned(),
@@ -54,15 +71,38 @@ impl Rows {
             span: Span::Columns,
             left_out: false,
         };
-        self.rows.push(row);
+        self.all.push(row);
         let run = self.alike.entry((object.to_owned(), subject.to_owned())).or_default();
         if run.shape != shape || shape.is_empty() {
             *run = Alike { shape, latest: None };
         } else if let Some(between) = run.latest.replace(index)
-            && let Some(row) = self.rows.get_mut(between)
+            && let Some(row) = self.all.get_mut(between)
         {
             row.left_out = true;
         }
+    }
+
+    /// Adds a change that each object of a kind has once. Rows of the same change that follow each other become one, with the
+    /// names of the objects and the time of the last one.
+    pub(super) fn add_grouped(&mut self, at: Time, object: Group<'_>, change: String, by: &str) {
+        let Group { kind, name } = object;
+        let is_same = |group: &&mut Grouped| {
+            group.index + 1 == self.all.len() && group.kind == kind && group.change == change
+        };
+        if let Some(group) = self.grouped.as_mut().filter(is_same) {
+            group.names.push(name.to_owned());
+            let text = format!("{change}: {}", group.names.join(", "));
+            if let Some(row) = self.all.get_mut(group.index) {
+                (row.at, row.object, row.change) = (at, format!("{kind}s"), text);
+                row.by = String::new();
+            }
+            return;
+        }
+        let (index, names) = (self.all.len(), vec![name.to_owned()]);
+        self.grouped = Some(Grouped { index, kind: kind.to_owned(), change: change.clone(), names });
+        let object = format!("{kind}/{name}");
+        let (by, span) = (by.to_owned(), Span::Columns);
+        self.all.push(Row { at, object, change, by, span, left_out: false });
     }
 
     /// Adds a row for the start or the end of a step.
@@ -73,8 +113,8 @@ impl Rows {
     /// Adds the row for the end of a step. If nothing happened since its start, the row replaces that of the
     /// start.
     pub(super) fn end_step(&mut self, at: Time, text: String, beginning: &str) {
-        if self.rows.last().is_some_and(|row| row.span == Span::Step && row.change == beginning) {
-            self.rows.pop();
+        if self.all.last().is_some_and(|row| row.span == Span::Step && row.change == beginning) {
+            self.all.pop();
         }
         self.add_step(at, text);
     }
@@ -87,11 +127,11 @@ impl Rows {
     }
 
     fn add_spanning(&mut self, at: Time, change: String, span: Span) {
-        self.rows.push(Row { at, object: String::new(), change, by: String::new(), span, left_out: false });
+        self.all.push(Row { at, object: String::new(), change, by: String::new(), span, left_out: false });
     }
 
     pub(super) fn visible_rows(&self) -> Vec<&Row> {
-        self.rows.iter().filter(|row| !row.left_out).collect()
+        self.all.iter().filter(|row| !row.left_out).collect()
     }
 }
 

@@ -45,6 +45,7 @@ impl History {
         self.event(Event::Outcome {
             text: text.to_owned(),
             failure: failure.map(str::to_owned),
+            kind: None,
             held_before: false,
         })
     }
@@ -333,4 +334,37 @@ fn the_controller_config_version_of_a_node_is_not_shown() {
     let of_node: Vec<&str> = text.lines().filter(|line| line.contains("Node/n")).collect();
     assert_eq!(of_node.len(), 2, "\n{text}");
     assert!(of_node[0].contains("created") && of_node[1].contains("state=Working"), "\n{text}");
+}
+
+#[test]
+fn a_long_timeline_of_a_run_that_passed_has_the_main_changes_only() {
+    let (operator, node) = (&resources::CLUSTER_OPERATORS, &resources::NODES);
+    let version = |version: &str| json!({"status": {"versions": [{"name": "operator", "version": version}]}});
+    let mut history = History::new();
+    let installed: &[&str] = &["dns", "etcd"];
+    for name in installed {
+        history.write("o", operator, "", name, version("4.14.1"));
+    }
+    history.step("update");
+    for renewal in 0..70 {
+        let lease = json!({"spec": {"holderIdentity": format!("holder {}", ["a", "b"][renewal % 2])}});
+        history.after(26).write("o", &resources::LEASES, "ns", "o", lease);
+    }
+    for name in installed {
+        history.after(1).write("o", operator, "", name, version("4.14.8"));
+    }
+    let state = |state: &str| json!({"metadata": {"annotations": {"machineconfiguration.openshift.io/state": state}}});
+    history.write("m", node, "", "worker-0", state("Done"));
+    history.write("m", node, "", "worker-0", state("Working"));
+    history.write("m", node, "", "worker-0", state("Done"));
+    let record = history.outcome("update", None).record.clone();
+    insta::assert_snapshot!(super::render_passed(&record, 60), @"
+    0:00:00  ClusterOperators  version operator=4.14.1: dns, etcd
+    0:30:22  ClusterOperators  version operator=4.14.8: dns, etcd
+    0:30:22  Node/worker-0     state=Done                                  m
+    0:30:22  ok update
+        ...  78 more rows with --verbose
+    ");
+    let short = Record::new(record.header.clone(), record.entries[..10].to_vec());
+    assert_eq!(super::render_passed(&short, 100), render(&short, 100));
 }

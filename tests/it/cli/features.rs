@@ -84,15 +84,15 @@ fn a_failure_names_the_place_the_reason_and_the_expectation() {
     insta::assert_snapshot!(environment.run(&["test", "--quiet", "--junit", "j.xml", "f"]), @r#"
         exit 1
         PASS  A right expectation  f/expectations.feature:7  (0:01:00 of cluster time, $TIME)
-        FAIL  A wrong expectation  f/expectations.feature:14  (0:01:10 of cluster time, $TIME)
+        FAIL  A wrong expectation (product)  f/expectations.feature:14  (0:01:10 of cluster time, $TIME)
 
         Failures:
 
-        FAIL  A wrong expectation  (0:01:10 of cluster time)
+        FAIL  A wrong expectation (product)  (0:01:10 of cluster time)
               f/expectations.feature:14:5 with seed 1
               within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
 
-        FAIL f/expectations.feature:14 A wrong expectation: within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
+        FAIL f/expectations.feature:14 A wrong expectation (product): within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
 
         Run the failures again:
           windtunnel test f/expectations.feature --seed 1 --name '^(A wrong expectation)$'
@@ -122,7 +122,7 @@ fn a_failure_names_the_place_the_reason_and_the_expectation() {
                         <property name="seed" value="1"/>
                         <property name="cluster-seconds" value="70.000"/>
                     </properties>
-                    <failure message="within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;" type="expectation">f/expectations.feature:14:5
+                    <failure message="within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;" type="product">f/expectations.feature:14:5
         within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;</failure>
                     <system-out>run it again: windtunnel test f/expectations.feature --seed 1
         "#);
@@ -166,7 +166,7 @@ fn missing_paths_are_reported() {
         exit 2
         --- stderr
         error: none.feature: No such file or directory (os error 2)
-        error: a: expected files named *.feature here, found none
+        error: a: expected files named *.yaml or *.feature here, found none
         ");
     insta::assert_snapshot!(check(&[], &["test"]), @"
         exit 2

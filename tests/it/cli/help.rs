@@ -308,6 +308,8 @@ fn the_help_of_report_lists_the_options() {
 
     Options:
           --html <FILE>      Write the timelines as one HTML page
+          --junit <FILE>     Write the results of all records as one JUnit XML file, with a test case for
+                             each record
       -v, --verbose          Print all insights at the end as YAML, instead of a line for each that
                              changed
           --width <COLUMNS>  Width of a timeline in columns; 0 cuts no line [default: the terminal's, or

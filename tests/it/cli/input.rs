@@ -15,7 +15,7 @@ fn all_missing_paths_are_reported() {
         exit 2
         --- stderr
         error: none.yaml: No such file or directory (os error 2)
-        error: empty: expected files named *.yaml here, found none
+        error: empty: expected files named *.yaml or *.feature here, found none
         error: no/where: No such file or directory (os error 2)
         ");
     insta::assert_snapshot!(environment.run(&["run"]), @"
@@ -390,7 +390,7 @@ fn an_object_rejected_by_the_api_server_fails_the_scenario() {
         exit 1
         s.yaml: n
 
-        FAIL  n  (0:00:00 of cluster time)
+        FAIL  n (scenario)  (0:00:00 of cluster time)
               s.yaml:5:5 with seed 1
               the cluster could not be installed: the API server rejected the request to create configmaps/default/Not_A_Name: ConfigMap "Not_A_Name" is invalid: metadata.name: Invalid value: "Not_A_Name": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')
 
@@ -431,21 +431,6 @@ fn invalid_arguments_are_reported() {
 
         For more information, try '--help'.
         ");
-}
-
-#[test]
-fn the_error_for_a_file_of_another_command_names_the_command() {
-    let environment = TestEnvironment::with(&[("a.feature", "Feature: f\n"), ("b.yaml", "name: n\n")]);
-    let run = environment.run(&["run", "a.feature"]);
-    assert_eq!(
-        (run.code, run.stderr.as_str()),
-        (Some(2), "error: a.feature: run this file with `windtunnel test`\n")
-    );
-    let test = environment.run(&["test", "b.yaml"]);
-    assert_eq!(
-        (test.code, test.stderr.as_str()),
-        (Some(2), "error: b.yaml: run this file with `windtunnel run`\n")
-    );
 }
 
 #[test]

@@ -5,6 +5,8 @@ mod adm;
 mod authoring;
 #[cfg(all(feature = "live", feature = "serve", feature = "gherkin"))]
 pub(crate) mod backends;
+#[cfg(feature = "gherkin")]
+mod both_languages;
 mod check;
 mod custom_kinds;
 mod dump;

@@ -29,16 +29,39 @@ fn report_prints_the_timeline_of_the_run() {
 fn several_records_get_distinct_names_in_a_folder() {
     let files = [("a/x.1.yaml", CALM), ("b/x.1.yaml", WRONG), ("b/x.2.yaml", CALM)];
     let environment = TestEnvironment::with(&files);
-    environment.run(&["run", "--quiet", "--record", "out", "a", "b"]);
+    environment.run(&["run", "--quiet", "--record", "out/", "a", "b"]);
     let records = ["out/x.1-2.jsonl", "out/x.1.jsonl", "out/x.2.jsonl"];
     assert_eq!(environment.files()[3..], records);
     assert!(environment.read("out/x.1-2.jsonl").contains("a wrong expectation"));
+    let file = environment.run(&["run", "--quiet", "--record", "other", "a", "b"]);
+    let expected =
+        "--record other: expected a folder for the records of 3 scenarios, found a file; write `other/`";
+    assert!(file.code == Some(2) && file.stderr.contains(expected), "{file}");
     // An existing folder is used as a folder, even for a single record.
     environment.run(&["run", "--quiet", "--record", "out", "b/x.2.yaml"]);
     assert_eq!(environment.files()[3..], records);
     // So is a path that says so.
     environment.run(&["run", "--quiet", "--record", "new/", "b/x.2.yaml"]);
     assert!(environment.files().contains(&"new/x.2.jsonl".to_owned()), "{:?}", environment.files());
+}
+
+#[test]
+fn records_become_one_junit_file() {
+    let environment = TestEnvironment::with(&[("a.yaml", CALM), ("b.yaml", WRONG)]);
+    environment.run(&["run", "--quiet", "--record", "out/", "a.yaml", "b.yaml"]);
+    let output = environment.run(&["report", "out", "--junit", "j.xml"]);
+    assert_eq!(output.code, Some(1), "{output}");
+    let found = environment.read("j.xml");
+    for expected in [
+        r#"tests="2" skipped="0" errors="0" failures="1""#,
+        r#"<testcase name="calm" classname="out/a.jsonl""#,
+        r#"<testcase name="a wrong expectation" classname="out/b.jsonl""#,
+        r#"type="product""#,
+        "the end of the timeline:",
+    ] {
+        assert!(found.contains(expected), "{expected}\n{found}");
+    }
+    assert!(!found.contains("run it again"), "{found}");
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn a_failed_scenario_prints_place_reason_and_expectation_and_exits_with_1() {
         0:01:10  FAILED expect ClusterVersion/version Progressing=True within 10s
                    seen: Progressing=False "Cluster version is 4.20.1"
 
-        FAIL  a wrong expectation  (0:01:10 of cluster time)
+        FAIL  a wrong expectation (product)  (0:01:10 of cluster time)
               wrong.yaml:6:3 with seed 1
               expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
               seed 1, record $HASH, $TIME
@@ -123,7 +123,7 @@ fn several_scenarios_get_a_line_each_and_a_list_of_failures() {
     insta::assert_snapshot!(printed, @r#"
         exit 1
         PASS  calm  a/b/calm.yaml  (0:00:00 of cluster time, $TIME)
-        FAIL  a wrong expectation  a/wrong.yaml:6  (0:01:10 of cluster time, $TIME)
+        FAIL  a wrong expectation (product)  a/wrong.yaml:6  (0:01:10 of cluster time, $TIME)
 
         Failures:
 
@@ -135,11 +135,11 @@ fn several_scenarios_get_a_line_each_and_a_list_of_failures() {
         0:01:10  FAILED expect ClusterVersion/version Progressing=True within 10s
                    seen: Progressing=False "Cluster version is 4.20.1"
 
-        FAIL  a wrong expectation  (0:01:10 of cluster time)
+        FAIL  a wrong expectation (product)  (0:01:10 of cluster time)
               a/wrong.yaml:6:3 with seed 1
               expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
 
-        FAIL a/wrong.yaml:6 a wrong expectation: expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
+        FAIL a/wrong.yaml:6 a wrong expectation (product): expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
 
         Run the failures again:
           windtunnel run a/wrong.yaml --seed 1
@@ -173,7 +173,7 @@ fn verbose_prints_the_timelines_of_several_scenarios() {
         0:01:10  FAILED expect ClusterVersion/version Progressing=True within 10s
                    seen: Progressing=False "Cluster version is 4.20.1"
 
-        FAIL  a wrong expectation  (0:01:10 of cluster time)
+        FAIL  a wrong expectation (product)  (0:01:10 of cluster time)
               a/wrong.yaml:6:3 with seed 1
               expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
               seed 1, record $HASH, $TIME
@@ -181,11 +181,11 @@ fn verbose_prints_the_timelines_of_several_scenarios() {
 
         Failures:
 
-        FAIL  a wrong expectation  (0:01:10 of cluster time)
+        FAIL  a wrong expectation (product)  (0:01:10 of cluster time)
               a/wrong.yaml:6:3 with seed 1
               expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
 
-        FAIL a/wrong.yaml:6 a wrong expectation: expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
+        FAIL a/wrong.yaml:6 a wrong expectation (product): expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
 
         Run the failures again:
           windtunnel run a/wrong.yaml --seed 1
@@ -200,7 +200,7 @@ fn verbose_prints_the_timelines_of_several_scenarios() {
 fn quiet_omits_the_timeline_of_a_single_scenario() {
     insta::assert_snapshot!(check(&[("wrong.yaml", WRONG)], &["run", "--quiet", "wrong.yaml"]), @r#"
         exit 1
-        FAIL  a wrong expectation  (0:01:10 of cluster time)
+        FAIL  a wrong expectation (product)  (0:01:10 of cluster time)
               wrong.yaml:6:3 with seed 1
               expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
               seed 1, record $HASH, $TIME
@@ -301,7 +301,7 @@ fn junit_contains_passed_and_failed_scenarios() {
                     <property name="id" value="OTA-1269"/>
                     <property name="id" value="OCP-22641"/>
                 </properties>
-                <failure message="expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;" type="expectation">s/wrong.yaml:6:3
+                <failure message="expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;" type="product">s/wrong.yaml:6:3
     expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;</failure>
                 <system-out>run it again: windtunnel run s/wrong.yaml --seed 1
 

@@ -166,7 +166,7 @@ fn update_to(version: &str) -> String {
 fn a_run_does_not_pass_without_objects_that_hold_the_update_up() {
     let environment = TestEnvironment::new();
     let dump = dumps("held-up.yaml");
-    environment.write("patch.yaml", &update_to("4.16.12"));
+    environment.write("patch.yaml", update_to("4.16.12"));
     let output =
         environment.run(&["run", "patch.yaml", "--start-from", &dump, "--quiet", "--record", "r.jsonl"]);
     assert_eq!(output.code, Some(1), "{output}");
@@ -190,7 +190,7 @@ fn a_run_does_not_pass_without_objects_that_hold_the_update_up() {
 #[test]
 fn a_run_stops_at_the_gate_of_a_dump_and_names_what_only_a_minor_update_meets() {
     let environment = TestEnvironment::new();
-    environment.write("minor.yaml", &update_to("4.17.3"));
+    environment.write("minor.yaml", update_to("4.17.3"));
     let output = environment.run(&["run", "minor.yaml", "--start-from", &dumps("held-up.yaml"), "--quiet"]);
     assert_eq!(output.code, Some(1), "{output}");
     assert!(output.stdout.contains("Cranes need a new rope before 4.17."), "{output}");

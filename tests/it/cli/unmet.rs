@@ -47,3 +47,51 @@ fn names_the_writes_that_keep_being_rejected() {
     let expected = "rejected: update of status of ClusterVersion/version by cluster-version-operator: 500 ";
     assert!(output.contains(expected), "{output}");
 }
+
+/// Returns the first line of the failure of a timeline.
+fn headline(timeline: &str) -> String {
+    let output = run(timeline);
+    let line = output.lines().find(|line| line.contains("seen: "));
+    line.unwrap_or_else(|| panic!("{output}")).to_owned()
+}
+
+#[test]
+fn the_first_line_has_the_most_telling_cause() {
+    let pool = |within| {
+        format!(
+            "- expect: {{object: MachineConfigPool/worker, condition: {{type: Updated, status: \"True\"}}, within: {within}}}\n"
+        )
+    };
+    let paused = headline(&format!(
+        "- patch: {{object: MachineConfigPool/worker, merge: {{spec: {{paused: true}}}}}}\n- update: {{to: 4.20.5}}\n\
+         - expect: {{update: complete, within: 3h}}\n{}",
+        pool("10m")
+    ));
+    assert!(paused.ends_with("seen: Updated=False \"\"; pool worker is paused"), "{paused}");
+    let degraded = headline(
+        "- fault: {operator: dns, is: degraded}\n- update: {to: 4.20.5}\n- expect: {update: complete, within: 2h}\n",
+    );
+    assert!(degraded.ends_with("; fault: operator dns is degraded"), "{degraded}");
+    let rejected = headline(
+        "- update: {image: \"quay.io/o/r@sha256:0000000000000000000000000000000000000000000000000000000000000000\", force: true}\n\
+         - expect: {object: ClusterVersion/version, condition: {type: Progressing, status: \"True\"}, within: 10m}\n",
+    );
+    assert!(
+        rejected.contains("; ReleaseAccepted=False RetrievePayload \"Retrieving payload failed"),
+        "{rejected}"
+    );
+}
+
+#[test]
+fn the_first_line_names_the_budget_of_a_rejected_eviction() {
+    let text = "name: n\ncluster: {version: 4.18.3}\nreleases: {4.18.7: }\ntimeline:\n- advance: 1m\n\
+                - fault: {node: worker-0, is: drain-blocked}\n- advance: 2m\n- update: {to: 4.18.7}\n\
+                - expect: {node: worker-0, phase: Draining, within: 3h}\n\
+                - expect: {object: MachineConfigPool/worker, condition: {type: Updated, status: \"True\"}, within: 30m}\n";
+    let output = check(&[("a.yaml", text)], &["run", "a.yaml", "--quiet", "--junit", "j.xml"]);
+    let expected = "; rejected: PodDisruptionBudget default/drain-blocker-worker-0: create of eviction of \
+                    Pod/drain-blocker-worker-0 by machine-config-controller/drain: 429 ";
+    assert!(output.contains(expected), "{output}");
+    // The rejection is in the first line, and not below it again.
+    assert_eq!(output.matches("429 Cannot evict pod").count(), 1, "{output}");
+}

@@ -59,7 +59,7 @@ fn check_reports(record: &Record) -> Result<(), TestCaseError> {
     for text in &texts {
         prop_assert!(!text.lines().any(|line| line.starts_with("FORGED")), "{}", text);
     }
-    let suite = junit::Suite { name: "windtunnel run", options: &[], wall: std::time::Duration::ZERO };
+    let suite = junit::Suite { name: "windtunnel run", options: Some(&[]), wall: std::time::Duration::ZERO };
     let xml = junit::render(suite, &[(&failed, Some(record))], junit::Per::Scenario).unwrap();
     for text in [xml, github::render("windtunnel run", &[failed], &[])] {
         prop_assert_eq!(visible(&text), text.as_str());

@@ -93,9 +93,9 @@ fn operators<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
     let found = dump.of_kind("operators.coreos.com", "ClusterServiceVersion").filter_map(|version| {
         let properties = version.annotation("olm.properties")?;
         let properties: serde_json::Value = serde_json::from_str(properties).ok()?;
-        let limits =
+        let mut limits =
             properties.as_array()?.iter().filter(|property| property["type"] == "olm.maxOpenShiftVersion");
-        let limit = limits.filter_map(|property| property["value"].as_str()).next()?;
+        let limit = limits.find_map(|property| property["value"].as_str())?;
         let why = format!("the operator allows no release after {limit}");
         Some((version, LeftOut { only_other_minor: true, ..left_out(version, why) }))
     });

@@ -16,6 +16,7 @@ const QUIET: &[&str] = &[
     "metadata.resourceVersion",
     "metadata.generation",
     "metadata.managedFields",
+    "metadata.annotations.control-plane.alpha.kubernetes.io/leader",
     "status.observedGeneration",
     "status.conditions",
 ];

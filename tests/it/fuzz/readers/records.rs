@@ -54,7 +54,7 @@ fn check_lines(text: &str) {
     let shown = story::render(&record, WIDTH, Insights::Changed) + &summary::scenario(&result);
     let forged = shown.lines().find(|line| line.starts_with("FORGED"));
     assert!(forged.is_none(), "a name of a record begins a line of a report:\n{shown}");
-    let suite = junit::Suite { name: "windtunnel run", options: &[], wall: Duration::from_secs(1) };
+    let suite = junit::Suite { name: "windtunnel run", options: Some(&[]), wall: Duration::from_secs(1) };
     let xml = junit::render(suite, &[(&result, Some(&record))], junit::Per::Scenario).unwrap_or_default();
     for text in [xml, draft::draft(&record).unwrap_or_default()] {
         assert_eq!(visible(&text), text, "a report has characters that act on a terminal or a CI system");
@@ -65,7 +65,7 @@ fn check_lines(text: &str) {
 fn report(record: &Record) {
     let result = ScenarioResult::from_record(record, "scenario.yaml");
     let results = [(&result, Some(record))];
-    let suite = junit::Suite { name: "windtunnel run", options: &[], wall: Duration::from_secs(1) };
+    let suite = junit::Suite { name: "windtunnel run", options: Some(&[]), wall: Duration::from_secs(1) };
     let _ = junit::render(suite, &results, junit::Per::Scenario);
     let _ = (json::render("windtunnel run", &results), blame::render(&results), summary::scenario(&result));
     let details = html::Details::of(&result, record);

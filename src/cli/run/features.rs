@@ -1,4 +1,4 @@
-//! `windtunnel test`: runs Gherkin features.
+//! The Gherkin features of a run: reads them, and runs their scenarios with each seed.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,158 +7,143 @@ use std::rc::Rc;
 use futures::StreamExt as _;
 use futures::channel::mpsc;
 
-use super::args::TestArgs;
-use super::backend::{self, Place};
-use super::consent;
-use super::files::{self, FoundFiles, snapshots};
-use super::run::{FAILED_FAST, until};
-use super::suite::{self, Combined, Finished, Listed, Stopwatch, Suite as Output, all_problems, timed};
-use super::terminal::interrupt::{INTERRUPTED, Interrupt};
-use super::terminal::progress::Progress;
-use super::{Exit, print_notice};
+use super::{FAILED_FAST, Found, Running};
+use crate::cli::args::RunArgs;
+use crate::cli::files::{self, Source, snapshots};
+use crate::cli::suite::{Combined, Finished, Listed, Stopwatch};
+use crate::cli::terminal::interrupt::INTERRUPTED;
+use crate::cli::terminal::progress::Progress;
+use crate::cli::{consent, print_notice};
+use crate::plan::Plan;
 use crate::report::ScenarioResult;
 use crate::report::steps::Written;
-use crate::scenario::{ScenarioError, is_id};
+use crate::scenario::is_id;
 use crate::steps::{self, FeatureFiles, RunOptions, Suite};
 
-/// The command, and the type of its suite in test results.
-const KIND: (&str, &str) = ("windtunnel test", "cucumber");
+/// The scenarios of features.
+#[derive(Default)]
+pub(super) struct Features(Option<Suite>);
 
-/// The features that the arguments name.
-struct Input {
-    suite: Suite,
-    /// Results for invalid files.
-    invalid: Vec<ScenarioResult>,
-    warnings: Vec<ScenarioError>,
+/// Parses features, and keeps the scenarios that the arguments select.
+///
+/// # Errors
+/// The valid features cannot be one suite.
+pub(super) fn parse(sources: Vec<Source>, args: &RunArgs) -> Result<Found<Features>, String> {
+    let suite_args = &args.suite;
+    let snapshot = if suite_args.update_snapshots { snapshots::to_write } else { snapshots::read };
+    let feature_files = FeatureFiles { snapshot, ..files::BESIDE_FEATURES };
+    let mut found: Found<Features> = Found::default();
+    let mut valid = Vec::new();
+    for source in sources {
+        match Suite::parse_with_files(std::slice::from_ref(&source), feature_files) {
+            Ok(suite) => {
+                found.warnings.extend(suite.warnings(&source.1));
+                valid.push(source);
+            }
+            Err(problems) => found.add_invalid(&source.0, &problems.to_string(), suite_args.first_seed()),
+        }
+    }
+    if valid.is_empty() {
+        return Ok(found);
+    }
+    let mut suite =
+        Suite::parse_with_files(&valid, feature_files).map_err(|problems| problems.to_string())?;
+    let selection = &suite_args.selection;
+    let tags = selection.tags.as_ref().map(|tags| &tags.wanted);
+    suite.select(tags, |name| selection.fits_name(name));
+    found.has_valid = true;
+    found.runnable = Features(Some(suite));
+    Ok(found)
 }
 
-impl Input {
-    /// Replaces the scenarios with commands that the user has not allowed by results.
-    ///
-    /// # Errors
-    /// All are such scenarios, or invalid.
-    fn with_consent(mut self, args: &TestArgs) -> Result<Self, String> {
+impl Features {
+    fn list(&self) -> Vec<steps::ScenarioResult> {
+        self.0.as_ref().map(Suite::scenario_list).unwrap_or_default()
+    }
+
+    /// Returns the number of scenarios.
+    pub(super) fn len(&self) -> usize {
+        self.list().len()
+    }
+
+    /// Keeps the scenarios whose number `keeps` accepts.
+    pub(super) fn retain(&mut self, keeps: impl Fn(usize) -> bool) {
+        if let Some(suite) = &mut self.0 {
+            suite.retain(|number, _| keeps(number));
+        }
+    }
+
+    /// Returns the files of the scenarios.
+    pub(super) fn files(&self) -> BTreeSet<String> {
+        self.list().into_iter().map(|scenario| scenario.file).collect()
+    }
+
+    /// Returns each scenario that names a cluster as a plan.
+    pub(super) fn plans(&self) -> Vec<Plan> {
+        self.0.as_ref().map(Suite::plans).unwrap_or_default()
+    }
+
+    /// Returns the rows of `--list`.
+    pub(super) fn listed(&self) -> Vec<Listed> {
+        let listed = |scenario: steps::ScenarioResult| Listed {
+            place: format!("{}:{}", scenario.file, scenario.line),
+            name: scenario.name,
+            tags: scenario.tags,
+        };
+        self.list().into_iter().map(listed).collect()
+    }
+
+    /// Removes the scenarios with commands that the user has not allowed. Returns a result for each of them.
+    pub(super) fn remove_refused(&mut self, args: &RunArgs) -> Vec<ScenarioResult> {
+        let Some(suite) = &mut self.0 else { return Vec::new() };
         let permitted = args.suite.programs.permitted();
         let (mut refused, mut announced) = (BTreeMap::new(), BTreeSet::new());
-        for (place, programs) in self.suite.programs() {
+        for (place, programs) in suite.programs() {
             let file = place.0.clone();
             match consent::check(permitted.as_ref(), &file, &programs) {
                 Err(why) => drop(refused.insert(place, why)),
                 Ok(()) => announced.extend(consent::announcement(&file, &programs)),
             }
         }
-        self.suite.retain(|_, place| !refused.contains_key(place));
-        let result = |((file, _, _), why): (&steps::Place, &String)| {
-            ScenarioResult::of_invalid_file(file, why, args.suite.first_seed())
-        };
-        self.invalid.extend(refused.iter().map(result));
-        if self.suite.scenario_list().is_empty() && !refused.is_empty() {
-            return Err(all_problems(&self.invalid));
-        }
+        suite.retain(|_, place| !refused.contains_key(place));
         for line in &announced {
             print_notice(line);
         }
-        Ok(self)
-    }
-}
-
-/// Runs the features that the arguments name, once or after each change.
-pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
-    args.suite.place.check()?;
-    #[cfg(feature = "watch")]
-    if args.suite.interactive.watch {
-        let rerun = || {
-            if let Err(message) = test_all(args) {
-                super::print_errors(&message);
-            }
+        let result = |((file, _, _), why): (&steps::Place, &String)| {
+            ScenarioResult::of_invalid_file(file, why, args.suite.first_seed())
         };
-        return super::run::watch::watch(&args.paths, &args.suite, rerun).map(|()| Exit::Passed);
+        refused.iter().map(result).collect()
     }
-    let is_list = args.suite.selection.list;
-    if !is_list && args.suite.interactive.until.is_none() {
-        return test_all(args);
-    }
-    let Input { suite, invalid, .. } = read(args)?;
-    if is_list {
-        let listed = |scenario: &steps::ScenarioResult| Listed {
-            place: format!("{}:{}", scenario.file, scenario.line),
-            name: scenario.name.clone(),
-            tags: scenario.tags.clone(),
+
+    /// Runs the scenarios with each seed, and prints each as soon as it is finished. With `skips`, none starts: another one
+    /// failed, and the user asked to stop then.
+    ///
+    /// # Errors
+    /// The runtime cannot start.
+    pub(super) fn run_all(&self, run: Running<'_>, skips: bool) -> Result<Vec<Finished>, String> {
+        let Some(suite) = self.0.as_ref().filter(|suite| !suite.scenario_list().is_empty()) else {
+            return Ok(Vec::new());
         };
-        return Ok(suite::list(&suite.scenario_list().iter().map(listed).collect::<Vec<_>>()));
-    }
-    match invalid.as_slice() {
-        [] => until::run_until(&args.suite, &suite.plans()),
-        invalid => Err(all_problems(invalid)),
-    }
-}
-
-fn test_all(args: &TestArgs) -> Result<Exit, String> {
-    suite::check_outputs(&args.suite)?;
-    let Input { suite, invalid, warnings } = read(args)?.with_consent(args)?;
-    suite::print_findings(&warnings, &invalid, args.suite.quiet);
-    let interrupt = match args.suite.interactive.watches() {
-        true if args.suite.place.can_outlive_process() => Interrupt::listen_to_end(),
-        true => Interrupt::default(),
-        false => Interrupt::listen(),
-    };
-    let count = suite.scenario_list().len() * args.suite.seeds().len();
-    let output = Output::new(&args.suite, KIND, Vec::new(), count);
-    let (finished, wall) = timed(|| run_all(&suite, args, &output, &interrupt));
-    output.end(finished?, invalid, wall, &interrupt)
-}
-
-/// Reads the selected scenarios of the valid features, and results for the files that are invalid.
-///
-/// # Errors
-/// No file is valid, or there is nothing to run; with all problems.
-fn read(args: &TestArgs) -> Result<Input, String> {
-    let (selection, seed) = (&args.suite.selection, args.suite.first_seed());
-    let snapshot = if args.suite.update_snapshots { snapshots::to_write } else { snapshots::read };
-    let feature_files = FeatureFiles { snapshot, ..files::BESIDE_FEATURES };
-    let FoundFiles { sources, unreadable } = files::read_all(&args.paths, "feature")?;
-    let invalid_file = |file: &str, why: &str| ScenarioResult::of_invalid_file(file, why, seed);
-    let invalid = unreadable.iter().map(|problem| invalid_file(&problem.file, &problem.to_string()));
-    let (mut valid, mut invalid, mut warnings) = (Vec::new(), invalid.collect::<Vec<_>>(), Vec::new());
-    for source in sources {
-        match Suite::parse_with_files(std::slice::from_ref(&source), feature_files) {
-            Ok(suite) => {
-                warnings.extend(suite.warnings(&source.1));
-                valid.push(source);
-            }
-            Err(problems) => invalid.push(invalid_file(&source.0, &problems.to_string())),
+        if skips {
+            let seed = run.args.suite.first_seed();
+            let skipped = |scenario: &steps::ScenarioResult| {
+                Finished::without_record(result(scenario, seed, FAILED_FAST))
+            };
+            let finished: Vec<Finished> = suite.scenario_list().iter().map(skipped).collect();
+            run.suite.print_all(&finished);
+            return Ok(finished);
         }
+        run_suite(suite, run)
     }
-    if valid.is_empty() {
-        return Err(all_problems(&invalid));
-    }
-    let mut suite =
-        Suite::parse_with_files(&valid, feature_files).map_err(|problems| problems.to_string())?;
-    let tags = selection.tags.as_ref().map(|tags| &tags.wanted);
-    suite.select(tags, |name| selection.fits_name(name));
-    let is_empty = suite.scenario_list().is_empty();
-    suite.retain(|number, _| selection.has(number));
-    // A shard may be empty if there are more shards than scenarios.
-    if is_empty {
-        return Err(selection.found_nothing());
-    }
-    let files: Vec<String> = suite.scenario_list().into_iter().map(|scenario| scenario.file).collect();
-    warnings.retain(|warning| files.contains(&warning.file));
-    Ok(Input { suite, invalid, warnings })
 }
 
 /// Runs a suite with each seed, and reruns failed scenarios with other seeds.
-fn run_all(
-    suite: &Suite,
-    args: &TestArgs,
-    output: &Output<'_>,
-    interrupt: &Interrupt,
-) -> Result<Vec<Finished>, String> {
-    let place = backend::make(&args.suite.place, interrupt)?;
+fn run_suite(suite: &Suite, running: Running<'_>) -> Result<Vec<Finished>, String> {
+    let Running { args, suite: output, interrupt, .. } = running;
     let (retries, seeds) = (args.suite.selection.retry, args.suite.seeds());
     // The result of a scenario is open until all seeds and retries are over.
     let prints = retries == 0 && seeds.len() == 1;
-    let mut run = Run { suite: suite.clone(), place: &place, args, output, interrupt, prints };
+    let mut run = Run { suite: suite.clone(), running, prints };
     if seeds.len() > 1 {
         let finished = run_seeds(&run, &seeds)?;
         output.print_all(&finished);
@@ -206,7 +191,8 @@ fn run_seeds(run: &Run<'_>, seeds: &[u64]) -> Result<Vec<Finished>, String> {
                 combined.add(index, finished, |_| {});
             }
         }
-        if run.interrupt.is_interrupted() || has_failed && run.args.suite.selection.fail_fast {
+        if run.running.interrupt.is_interrupted() || has_failed && run.running.args.suite.selection.fail_fast
+        {
             break;
         }
     }
@@ -216,17 +202,14 @@ fn run_seeds(run: &Run<'_>, seeds: &[u64]) -> Result<Vec<Finished>, String> {
 /// One run of a suite.
 struct Run<'a> {
     suite: Suite,
-    place: &'a Place,
-    args: &'a TestArgs,
-    output: &'a Output<'a>,
-    interrupt: &'a Interrupt,
+    running: Running<'a>,
     /// Whether each scenario is printed as soon as it is finished.
     prints: bool,
 }
 
 impl Run<'_> {
     fn run(&self, seed: u64) -> Result<Vec<(steps::Place, Finished)>, String> {
-        let Self { suite, place, args, interrupt, .. } = self;
+        let Self { suite, running: Running { args, place, suite: output, interrupt }, prints } = self;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
@@ -256,10 +239,10 @@ impl Run<'_> {
             let mut result = result(&finished, seed, why);
             result.wall = watches.borrow().get(&place).filter(|_| started).map(Stopwatch::read);
             let finished = match finished.record {
-                Some(record) => self.output.finished(result, record, finished.snapshots),
+                Some(record) => output.finished(result, record, finished.snapshots),
                 None => Finished::without_record(result),
             };
-            let text = if self.prints { self.output.text(&finished) } else { String::new() };
+            let text = if *prints { output.text(&finished) } else { String::new() };
             let (index, result) = (order.get(&place).copied().unwrap_or_default(), &finished.result);
             progress.done(index, text, &result.name, result.failed());
             (place, finished)
@@ -295,6 +278,7 @@ fn result(finished: &steps::ScenarioResult, seed: u64, why: &str) -> ScenarioRes
     result.line = finished.line;
     result.ids = ids;
     result.failure.clone_from(&finished.failure);
+    result.failure_kind = finished.failure_kind;
     result.skipped = finished.skipped.clone().or(result.skipped);
     result.failed_at = finished.failed_at.or_else(|| finished.failure.as_ref().map(|_| (finished.line, 1)));
     let written: Vec<Written> = finished.steps.iter().map(written).collect();
