@@ -153,7 +153,7 @@ impl Names {
                     condition,
                 ));
             }
-            ExpectedState::Writes(writes) | ExpectedState::OnlyWrites(writes) => {
+            ExpectedState::Writes(writes, _) | ExpectedState::OnlyWrites(writes, _) => {
                 for write in writes {
                     let Some(object) = &write.object else { continue };
                     found.extend(self.unknown_object(object));

@@ -10,10 +10,10 @@ use windtunnel_core::requests::faults::RequestFilter;
 
 use super::definition::planned;
 use crate::plan::{
-    Action, ExpectedTime, FaultEvent, FaultTarget, InjectedFault, PlannedStep, ProgramPlan, Step,
+    Action, ExpectedTime, FaultEvent, FaultTarget, InjectedFault, PlannedStep, ProgramPlan, Since, Step,
 };
 use crate::scenario::{self, Kinds, ScenarioErrors};
-use crate::steps::phrase::duration;
+use crate::steps::phrase::{duration, number};
 
 /// A step of a feature with the values that its pattern captured.
 #[derive(Debug)]
@@ -51,6 +51,22 @@ impl<'s> Call<'s> {
             Some(("within", span)) => ExpectedTime::Within(duration(span)?),
             Some((_, span)) => ExpectedTime::Throughout(duration(span)?),
             None => ExpectedTime::Now,
+        })
+    }
+
+    /// Returns the moment from which the step counts: `since the last update`, `since step 3`, `in the last 5 minutes`, or
+    /// the last action.
+    pub(in crate::steps) fn since(&self) -> Result<Since, String> {
+        if let Some(span) = self.named("back") {
+            return duration(span).map(Since::Back);
+        }
+        if let Some(step) = self.named("step") {
+            return number(step).map(Since::Step);
+        }
+        Ok(match self.named("since") {
+            Some("start") => Since::Start,
+            Some("last update") => Since::LastUpdate,
+            _ => Since::LastAction,
         })
     }
 
