@@ -86,9 +86,9 @@ impl Counting {
         let from = match since {
             Since::Start => start,
             Since::LastAction => self.action.unwrap_or(start),
-            Since::LastUpdate => {
-                self.update.ok_or("no update was requested before this step: expected one for `last-update`")?
-            }
+            Since::LastUpdate => self
+                .update
+                .ok_or("no update was requested before this step: expected one for `last-update`")?,
             Since::Back(span) => Moment { entries: 0, at: after(now, -span).max(epoch) },
             Since::Step(number) => {
                 let index = usize::try_from(number).unwrap_or(usize::MAX).checked_sub(1);
@@ -199,10 +199,20 @@ mod tests {
         let update = || entry(10, json!({ "spec": { "desiredUpdate": { "version": "4.14.8" } } }));
         run(&mut counting, &mut record, &act, vec![entry(1, json!({}))]);
         assert!(count(&counting, &record, Since::LastUpdate).is_err());
-        run(&mut counting, &mut record, &Step::Advance(SignedDuration::from_secs(9)), vec![entry(2, json!({}))]);
+        run(
+            &mut counting,
+            &mut record,
+            &Step::Advance(SignedDuration::from_secs(9)),
+            vec![entry(2, json!({}))],
+        );
         run(&mut counting, &mut record, &act, vec![update(), entry(11, json!({}))]);
         run(&mut counting, &mut record, &act, vec![entry(12, json!({}))]);
-        run(&mut counting, &mut record, &Step::Advance(SignedDuration::from_secs(9)), vec![entry(20, json!({}))]);
+        run(
+            &mut counting,
+            &mut record,
+            &Step::Advance(SignedDuration::from_secs(9)),
+            vec![entry(20, json!({}))],
+        );
         let five = Since::Back(SignedDuration::from_secs(9));
         for (since, expected) in [
             (Since::Start, 6),

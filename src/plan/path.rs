@@ -1,6 +1,9 @@
 //! Field paths in the syntax of scenarios: `status.history[0].state`, `data["usc.cpi.cv-version"]`.
 
 use serde_json::Value;
+use windtunnel_apiserver::known_fields::{FieldStep, unknown_field};
+use windtunnel_core::Resource;
+use windtunnel_core::text::nearest;
 
 /// One component of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +44,46 @@ pub fn text_at(value: &Value, path: &str) -> String {
 /// [`InvalidPath`] with the text.
 pub fn validate(path: &str) -> Result<(), InvalidPath> {
     parts(path).map(drop).ok_or_else(|| InvalidPath(path.to_owned()))
+}
+
+/// Returns why no object of a kind has the field at `path`: ``no such field `status.histroy`; did you mean
+/// `status.history`?``. `definition` is the CustomResourceDefinition of the kind, if it has one.
+///
+/// Returns `None` if objects can have the field, if the kind is unknown, or for an invalid path.
+pub fn no_such_field(resource: &Resource, definition: Option<&Value>, path: &str) -> Option<String> {
+    let parts = parts(path)?;
+    let steps: Vec<FieldStep<'_>> = parts
+        .iter()
+        .map(|part| match part {
+            Part::Name(name) => FieldStep::Name(name),
+            Part::Index(_) => FieldStep::Index,
+        })
+        .collect();
+    let unknown = unknown_field(resource, definition, &steps)?;
+    let above = parts.get(..unknown.depth).unwrap_or_default();
+    let place = |last: &Part<'_>| text_of(&[above, std::slice::from_ref(last)].concat());
+    let found = parts.get(unknown.depth)?;
+    let hint = match found {
+        Part::Name(name) if unknown.known.is_empty() => {
+            let list = text_of(above);
+            format!(": expected a number as in `{list}[0]`, or nothing, after `{list}`, found `{name}`")
+        }
+        Part::Name(name) => nearest(name, unknown.known.iter().map(String::as_str))
+            .map(|near| format!("; did you mean `{}`?", place(&Part::Name(near))))
+            .unwrap_or_default(),
+        Part::Index(_) => format!(": `{}` is not a list", text_of(above)),
+    };
+    Some(format!("no such field `{}`{hint}", place(found)))
+}
+
+/// Returns a path as text.
+fn text_of(parts: &[Part<'_>]) -> String {
+    parts.iter().fold(String::new(), |path, part| match part {
+        Part::Index(index) => format!("{path}[{index}]"),
+        Part::Name(name) if name.contains(['.', '[', ' ']) => format!("{path}[\"{name}\"]"),
+        Part::Name(name) if path.is_empty() => (*name).to_owned(),
+        Part::Name(name) => format!("{path}.{name}"),
+    })
 }
 
 fn parts(path: &str) -> Option<Vec<Part<'_>>> {
@@ -96,6 +139,19 @@ mod tests {
             assert_eq!(text_at(&value, path), text, "{path}");
             validate(path).unwrap();
         }
+    }
+
+    #[test]
+    fn a_field_that_no_object_has_is_named_with_the_nearest_one() {
+        let why =
+            |path: &str| no_such_field(&windtunnel_core::resources::NODES, None, path).unwrap_or_default();
+        assert_eq!(why("status.conditions[0].status"), "");
+        assert_eq!(
+            why("status.condition[0].status"),
+            "no such field `status.condition`; did you mean `status.conditions`?"
+        );
+        assert_eq!(why("spec[0]"), "no such field `spec[0]`: `spec` is not a list");
+        assert!(why("status.conditions.status").contains("expected a number as in `status.conditions[0]`"));
     }
 
     #[test]

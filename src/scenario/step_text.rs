@@ -7,7 +7,8 @@ use windtunnel_update_status::status::Details;
 
 use crate::plan::{
     Action, AlertMatch, Check, CommandCheck, Expectation, ExpectedState, ExpectedTime, InsightRef, Keep,
-    LogMatch, MetricMatch, ObjectRef, Since, StatusMatch, Step, Subject, Target, TextMatch, ValueSource, WriteMatch,
+    LogMatch, MetricMatch, ObjectRef, Since, StatusMatch, Step, Subject, Target, TextMatch, ValueSource,
+    WriteMatch,
 };
 
 /// Returns the step as one line.

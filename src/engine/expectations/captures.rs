@@ -195,8 +195,8 @@ impl Filler<'_> {
 mod tests {
     use super::*;
     use crate::plan::{
-        Action, AlertMatch, Attempt, CommandLine, Expectation, ExpectedTime, InsightRef, Program, Run,
-        Since, WriteMatch,
+        Action, AlertMatch, Attempt, CommandLine, Expectation, ExpectedTime, InsightRef, Program, Run, Since,
+        WriteMatch,
     };
 
     /// Checks the texts of a step in which `$(kept x)` and /$(kept x)/ are replaced by `a.b`.

@@ -37,7 +37,9 @@ pub(in crate::engine) fn held_before(simulation: &mut Simulation, what: &Expecte
         ExpectedState::Alert(wanted) => held_for_alerts(record, since, wanted, true),
         ExpectedState::NoAlert(wanted) => held_for_alerts(record, since, wanted, false),
         ExpectedState::Writes(wanted, from) => {
-            let (wanted, Ok(counted)) = (recorded(simulation, wanted), simulation.counted(*from)) else { return false };
+            let (wanted, Ok(counted)) = (recorded(simulation, wanted), simulation.counted(*from)) else {
+                return false;
+            };
             in_first_entries(simulation, since, |record| writes::in_order(record, &counted, &wanted).is_ok())
         }
         ExpectedState::Statuses { subject, condition, statuses } => {

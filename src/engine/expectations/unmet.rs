@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use windtunnel_core::View;
+use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
 use windtunnel_core::text::short_duration;
 
 use super::matching::{check_all, insights, objects};
 use crate::engine::error::SessionError;
 use crate::engine::runtime::Simulation;
-use crate::plan::{ExpectedState, InsightRef};
+use crate::plan::{Check, ExpectedState, InsightRef, path};
 use crate::record::{Event, WriteEvent};
 
 /// The most candidates, and the most rejected writes, that a text lists.
@@ -23,7 +24,9 @@ pub(in crate::engine) fn unmet_error(
     what: &ExpectedState,
     why: &str,
 ) -> SessionError {
-    let mut text = seen(&simulation.view, what).unwrap_or_else(|| format!("seen: {why}"));
+    let view = &simulation.view;
+    let mut text =
+        no_such_field(view, what).or_else(|| seen(view, what)).unwrap_or_else(|| format!("seen: {why}"));
     for (fault, since) in simulation.faults_in_effect.iter() {
         let since = short_duration(since.duration_since(simulation.record.header.epoch));
         text += &format!("\n  fault: {fault}, since {since}");
@@ -38,6 +41,20 @@ pub(in crate::engine) fn unmet_error(
         text += &format!("\n  printed by {program}: {line}");
     }
     SessionError::ExpectationFailed(text)
+}
+
+/// Describes the first field of an expectation that no object of the kind can have, if there is an object.
+fn no_such_field(view: &View, what: &ExpectedState) -> Option<String> {
+    let ExpectedState::Object(object, checks) = what else { return None };
+    objects(view, object).next()?;
+    let name = format!("{}.{}", object.resource.plural, object.resource.group);
+    let definition = view.get(&CUSTOM_RESOURCE_DEFINITIONS, "", &name).map(|found| &**found);
+    let paths = checks.iter().filter_map(|check| match check {
+        Check::Field { path, .. } | Check::Unchanged { path } => Some(path),
+        _ => None,
+    });
+    let mut missing = paths.filter_map(|path| path::no_such_field(&object.resource, definition, path));
+    missing.next().map(|why| format!("seen: {why}"))
 }
 
 /// Describes all candidates of an expectation; `None` if there is none, or only one.

@@ -146,7 +146,8 @@ fn expected_state(
     }
     for key in ["exactly", "since"] {
         if let Some(at) = map.get(key).filter(|_| subject != "writes") {
-            let place = if (subject, key) == ("requests", "since") { ": write it inside `requests`" } else { "" };
+            let place =
+                if (subject, key) == ("requests", "since") { ": write it inside `requests`" } else { "" };
             reader.error(at, format!("`{key}` cannot be combined with `{subject}`{place}"));
         }
     }

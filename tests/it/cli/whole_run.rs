@@ -72,7 +72,9 @@ fn exactly_rejects_missing_and_additional_writes() {
 fn writes_and_requests_count_since_a_moment() {
     // The update and the deletion of the ConfigMap are the last actions.
     let made = |verb: &str, since: &str| {
-        format!("- expect: {{writes: [{{by: administrator, verb: {verb}, object: ConfigMap/default/a}}]{since}}}\n")
+        format!(
+            "- expect: {{writes: [{{by: administrator, verb: {verb}, object: ConfigMap/default/a}}]{since}}}\n"
+        )
     };
     passes(&made("delete", ""));
     passes(&made("patch", ""));
