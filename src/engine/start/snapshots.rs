@@ -187,6 +187,7 @@ mod tests {
 
     use super::*;
     use crate::engine::{EPOCH, Session};
+    use crate::plan::Plan;
 
     /// The record of an idle cluster.
     fn run(origin: &SnapshotKey, scenario: &str) -> Record {
