@@ -52,14 +52,7 @@ pub fn validate(path: &str) -> Result<(), InvalidPath> {
 /// Returns `None` if objects can have the field, if the kind is unknown, or for an invalid path.
 pub fn no_such_field(resource: &Resource, definition: Option<&Value>, path: &str) -> Option<String> {
     let parts = parts(path)?;
-    let steps: Vec<FieldStep<'_>> = parts
-        .iter()
-        .map(|part| match part {
-            Part::Name(name) => FieldStep::Name(name),
-            Part::Index(_) => FieldStep::Index,
-        })
-        .collect();
-    let unknown = unknown_field(resource, definition, &steps)?;
+    let unknown = unknown_field(resource, definition, &steps(&parts))?;
     let above = parts.get(..unknown.depth).unwrap_or_default();
     let place = |last: &Part<'_>| text_of(&[above, std::slice::from_ref(last)].concat());
     let found = parts.get(unknown.depth)?;
@@ -74,6 +67,48 @@ pub fn no_such_field(resource: &Resource, definition: Option<&Value>, path: &str
         Part::Index(_) => format!(": `{}` is not a list", text_of(above)),
     };
     Some(format!("no such field `{}`{hint}", place(found)))
+}
+
+/// Returns the paths of the fields in an object, or in a part of one such as a patch, that no object of the kind can have,
+/// sorted. Of nested fields, it returns the outermost.
+pub fn unknown_fields(resource: &Resource, definition: Option<&Value>, content: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    add_unknown(resource, definition, content, &mut Vec::new(), &mut found);
+    found.sort();
+    found
+}
+
+fn add_unknown<'v>(
+    resource: &Resource,
+    definition: Option<&Value>,
+    value: &'v Value,
+    path: &mut Vec<Part<'v>>,
+    found: &mut Vec<String>,
+) {
+    let inner: Vec<(Part<'v>, &'v Value)> = match value {
+        Value::Object(fields) => fields.iter().map(|(name, value)| (Part::Name(name), value)).collect(),
+        Value::Array(items) => {
+            items.iter().enumerate().map(|(index, value)| (Part::Index(index), value)).collect()
+        }
+        _ => Vec::new(),
+    };
+    for (part, value) in inner {
+        path.push(part);
+        let last = path.last().is_some_and(|part| matches!(part, Part::Name(_)));
+        match unknown_field(resource, definition, &steps(path)) {
+            Some(_) if last => found.push(text_of(path)),
+            _ => add_unknown(resource, definition, value, path, found),
+        }
+        path.pop();
+    }
+}
+
+fn steps<'p>(parts: &[Part<'p>]) -> Vec<FieldStep<'p>> {
+    let step = |part: &Part<'p>| match part {
+        Part::Name(name) => FieldStep::Name(name),
+        Part::Index(_) => FieldStep::Index,
+    };
+    parts.iter().map(step).collect()
 }
 
 /// Returns a path as text.
@@ -152,6 +187,13 @@ mod tests {
         );
         assert_eq!(why("spec[0]"), "no such field `spec[0]`: `spec` is not a list");
         assert!(why("status.conditions.status").contains("expected a number as in `status.conditions[0]`"));
+    }
+
+    #[test]
+    fn unknown_fields_of_a_patch_have_their_paths() {
+        let patch = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"unschedulabel": {"x": 1}, "taints": [{"kye": "a"}]}});
+        let found = unknown_fields(&windtunnel_core::resources::NODES, None, &patch);
+        assert_eq!(found, ["spec.taints[0].kye", "spec.unschedulabel"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 use windtunnel_core::Resource;
-use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
+use windtunnel_core::resources::{self, CUSTOM_RESOURCE_DEFINITIONS};
 use windtunnel_openshift::manifests;
 use windtunnel_openshift::release::Release;
 
@@ -40,8 +40,13 @@ impl Fields {
     /// Returns warnings about the next step of the run.
     pub(super) fn warnings_about(&mut self, step: &Step) -> Vec<String> {
         match step {
-            Step::Act(Action::Apply(object)) => self.define(object),
-            Step::Act(Action::Patch { object, patch, .. }) => return self.unknown_in_patch(object, patch),
+            Step::Act(Action::Apply(object)) => {
+                self.define(object);
+                let definitions = self.definitions.iter();
+                let resource = resources::find_or_defined(object, definitions);
+                return resource.map(|resource| self.dropped(&resource, object)).unwrap_or_default();
+            }
+            Step::Act(Action::Patch { object, patch, .. }) => return self.dropped(&object.resource, patch),
             Step::Keep(Keep { what: ValueSource::Field(object, path), .. }) => {
                 return self.unknown(object, path).into_iter().collect();
             }
@@ -88,19 +93,19 @@ impl Fields {
         self.missing(&object.resource, path).map(|why| format!("{kind}: {why}"))
     }
 
-    /// Returns warnings about the fields of a patch that the API server drops.
-    fn unknown_in_patch(&self, object: &ObjectRef, patch: &Value) -> Vec<String> {
-        let mut paths = Vec::new();
-        leaves(patch, &mut String::new(), &mut paths);
-        let unknown = paths.iter().filter_map(|path| self.unknown(object, path));
-        unknown.map(|why| format!("{why}; the API server drops it with a warning")).collect()
+    /// Returns warnings about fields that the API server drops.
+    fn dropped(&self, resource: &Resource, content: &Value) -> Vec<String> {
+        let kind = &resource.kind;
+        let Some(definitions) = self.definitions_of(resource) else { return Vec::new() };
+        let first = definitions.first().map(|definition| &**definition);
+        let unknown = path::unknown_fields(resource, first, content);
+        let why = |path: &String| self.missing(resource, path);
+        let drops = |why: String| format!("{kind}: {why}; the API server drops it with a warning");
+        unknown.iter().filter_map(why).map(drops).collect()
     }
 
     fn missing(&self, resource: &Resource, path: &str) -> Option<String> {
-        let name = format!("{}.{}", resource.plural, resource.group);
-        let own = self.definitions.iter().filter(|definition| definition["metadata"]["name"] == *name);
-        let own: Vec<Cow<'_, Value>> = own.map(Cow::Borrowed).collect();
-        let definitions = if own.is_empty() { self.of_releases(&name)? } else { own };
+        let definitions = self.definitions_of(resource)?;
         if definitions.is_empty() {
             return path::no_such_field(resource, None, path);
         }
@@ -109,6 +114,14 @@ impl Fields {
             definitions.iter().map(|definition| path::no_such_field(resource, Some(definition), path));
         let first = missing.next()?;
         missing.all(|missing| missing.is_some()).then_some(first)?
+    }
+
+    /// The scenario's own definitions of a kind, or those of the releases.
+    fn definitions_of(&self, resource: &Resource) -> Option<Vec<Cow<'_, Value>>> {
+        let name = format!("{}.{}", resource.plural, resource.group);
+        let own = self.definitions.iter().filter(|definition| definition["metadata"]["name"] == *name);
+        let own: Vec<Cow<'_, Value>> = own.map(Cow::Borrowed).collect();
+        if own.is_empty() { self.of_releases(&name) } else { Some(own) }
     }
 
     /// The definitions of a kind in all releases; empty for a built-in kind, `None` if payload folders may have others.
@@ -130,42 +143,5 @@ fn is_true_of_nothing(check: &Check) -> bool {
         Check::Field { value, .. } => value.fits(""),
         Check::Unchanged { .. } => true,
         _ => false,
-    }
-}
-
-/// Adds the paths of the values of a patch.
-fn leaves(patch: &Value, path: &mut String, found: &mut Vec<String>) {
-    let Some(fields) = patch.as_object().filter(|fields| !fields.is_empty()) else {
-        if !path.is_empty() {
-            found.push(path.clone());
-        }
-        return;
-    };
-    for (name, value) in fields {
-        let length = path.len();
-        if name.contains(['.', '[', ' ']) {
-            *path += &format!("[\"{name}\"]");
-        } else {
-            *path += if path.is_empty() { "" } else { "." };
-            *path += name;
-        }
-        leaves(value, path, found);
-        path.truncate(length);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn the_leaves_of_a_patch_have_paths() {
-        let patch = json!({ "spec": { "pause": true, "a.b": { "c": null } }, "metadata": { "labels": {} } });
-        let mut found = Vec::new();
-        leaves(&patch, &mut String::new(), &mut found);
-        found.sort();
-        assert_eq!(found, ["metadata.labels", "spec.pause", "spec[\"a.b\"].c"]);
     }
 }

@@ -1,10 +1,11 @@
 //! Warnings about scenarios that are valid but probably do not mean what their author intends.
 //!
-//! `names.rs`, `existence.rs` and `fields.rs` know what exists, `vacuous.rs` the expectations that always hold; known condition
-//! types and reasons are in `vocabulary.rs`. Warnings about features are in `src/steps/warnings.rs`.
+//! `names.rs`, `existence.rs` and `fields.rs` know what exists, `vacuous.rs` the expectations that always hold, `faults.rs` the
+//! faults that never act, `system_values.rs` what users cannot set; known condition types and reasons are in `vocabulary.rs`. Warnings about features are in `src/steps/warnings.rs`.
 
 mod at_once;
 mod existence;
+mod faults;
 mod feature_sets;
 mod fields;
 mod missing_kinds;
@@ -13,6 +14,7 @@ mod no_effect;
 mod restored;
 pub mod sarif;
 mod signatures;
+mod system_values;
 #[cfg(test)]
 mod tests;
 mod unused_releases;
@@ -21,6 +23,7 @@ pub(super) mod vocabulary;
 
 use at_once::Progress;
 use existence::Existence;
+use faults::Faults;
 use feature_sets::FeatureSet;
 use fields::Fields;
 use names::Names;
@@ -41,6 +44,7 @@ pub struct Steps {
     existence: Existence,
     fields: Fields,
     vacuous: Vacuous,
+    faults: Faults,
 }
 
 impl Steps {
@@ -54,6 +58,7 @@ impl Steps {
             existence: Existence::at_start(cluster),
             fields: Fields::at_start(cluster),
             vacuous: Vacuous::default(),
+            faults: Faults::at_start(cluster),
         }
     }
 
@@ -67,7 +72,8 @@ impl Steps {
         ];
         let found = names.chain(others.into_iter().flatten());
         let found = found.chain(self.existence.warnings_about(step)).chain(self.fields.warnings_about(step));
-        found.chain(self.vacuous.warnings_about(step)).collect()
+        let found = found.chain(self.vacuous.warnings_about(step)).chain(self.faults.warnings_about(step));
+        found.chain(system_values::of_step(step)).collect()
     }
 }
 
@@ -85,6 +91,8 @@ fn plan_warnings(plan: &Plan, text: &str) -> Vec<ScenarioError> {
     found.extend(unused_releases::warnings(plan, text));
     found.extend(signatures::warnings(plan));
     found.extend(missing_kinds::warnings(plan));
+    found.extend(faults::warnings(plan));
+    found.extend(system_values::of_cluster(&plan.cluster).iter().map(|message| at_start(plan, message)));
     let mut steps = Steps::new(&plan.cluster);
     steps.existence.foresee(&plan.timeline);
     for step in &plan.timeline {

@@ -197,14 +197,14 @@ fn warns_of_alerts_and_namespaces_that_do_not_exist() {
     check(
         &format!(
             "{HEAD}timeline:\n- expect: {{alert: {{name: ClusterOperatorDwn}}, within: 1h}}\n\
-             - expect: {{alert: {{name: Mine}}, absent: true}}\n\
+             - expect: {{alert: {{name: Qqq}}, absent: true}}\n\
              - expect: {{object: Pod/openshift-etdc/a, absent: true}}\n\
              - expect: {{object: ConfigMap/later/a, absent: true}}\n\
              - expect: {{object: ConfigMap/openshift-config/a}}\n\
              - apply: {{apiVersion: v1, kind: Namespace, metadata: {{name: later}}}}\n"
         ),
         "s.yaml:4:3: no rule of this cluster has an alert ClusterOperatorDwn; did you mean `ClusterOperatorDown`?\n\
-         s.yaml:5:3: no rule of this cluster has an alert Mine, so this expectation always holds\n\
+         s.yaml:5:3: no rule of this cluster has an alert Qqq, so this expectation always holds\n\
          s.yaml:6:3: neither the release nor this scenario has a namespace openshift-etdc, so this expectation always holds; did you mean `openshift-etcd`?",
     );
 }
@@ -265,4 +265,36 @@ fn warns_of_each_kind_of_check_that_is_always_true() {
         assert_eq!(of_step.len(), usize::from(!expected.is_empty()), "{step}{of_step:?}");
         assert!(of_step.iter().all(|warning| warning.message.contains(expected)), "{step}{of_step:?}");
     }
+}
+
+#[test]
+fn warns_of_faults_that_never_act_and_of_heal_without_a_fault() {
+    check(
+        &format!(
+            "{HEAD}releases: {{4.20.8: , 4.20.9: }}\ntimeline:\n- fault: {{release: 4.20.9, is: unreachable}}\n\
+             - fault: {{api: {{by: cluster-version-operater}}, is: unavailable, for: 5m}}\n\
+             - fault: {{operator: dns, is: degraded}}\n- heal: {{operator: dns}}\n- heal: {{node: worker-0}}\n- heal: {{api: all}}\n\
+             - update: {{to: 4.20.8}}\n- expect: {{requests: {{by: cluster-version-operater, at-most: 5}}}}\n"
+        ),
+        "s.yaml:5:3: no step updates to release 4.20.9, so this fault never acts\n\
+         s.yaml:6:3: no component is called cluster-version-operater, so this fault never acts; did you mean `cluster-version-operator`?\n\
+         s.yaml:9:3: no step before this one begins a fault of node worker-0, so `heal` fails\n\
+         s.yaml:12:3: no component is called cluster-version-operater, so there are never such requests; did you mean `cluster-version-operator`?",
+    );
+}
+
+#[test]
+fn warns_of_labels_and_fields_that_users_cannot_set() {
+    check(
+        &format!(
+            "{HEAD}timeline:\n- join: {{node: worker-2, labels: {{kubernetes.io/arch: arm64}}}}\n\
+             - patch: {{object: Node/worker-0, merge: {{metadata: {{labels: {{kubernetes.io/os: plan9}}, generation: 3}}}}}}\n\
+             - patch: {{object: ClusterOperator/etcd, merge: {{status: {{conditions: []}}}}}}\n\
+             - expect: {{object: ClusterVersion/version}}\n"
+        ),
+        "s.yaml:4:3: the kubelet sets the label kubernetes.io/arch of its node, so a user cannot: remove it, or use a label of your own\n\
+         s.yaml:5:3: the API server sets metadata.generation, so a user cannot: remove it\n\
+         s.yaml:5:3: the kubelet sets the label kubernetes.io/os of its node, so a user cannot: remove it, or use a label of your own\n\
+         s.yaml:6:3: the API server ignores `status` in this patch: write `subresource: status` beside `merge`",
+    );
 }

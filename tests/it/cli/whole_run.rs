@@ -94,6 +94,38 @@ fn writes_and_requests_count_since_a_moment() {
 }
 
 #[test]
+fn a_field_that_no_object_has_is_named() {
+    let expect =
+        "- expect: {object: ClusterVersion/version, fields: {\"status.histroy[0].state\": Completed}}\n";
+    fails(expect, "seen: no such field `status.histroy`; did you mean `status.history`?");
+}
+
+#[test]
+fn a_patch_of_an_unknown_field_prints_the_warning_of_the_client() {
+    let text = "name: n\ncluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}}\ntimeline:\n\
+                - patch: {object: MachineConfigPool/worker, merge: {spec: {pause: true, maxUnavailable: 1}}}\n\
+                - expect: {object: MachineConfigPool/worker, fields: {spec.maxUnavailable: 1}}\n";
+    let printed = check(&[("a.yaml", text)], &["run", "a.yaml"]);
+    assert!(printed.starts_with("exit 0"), "{printed}");
+    assert!(printed.contains("Warning: unknown field \"spec.pause\""), "{printed}");
+}
+
+#[test]
+fn a_healthy_target_cannot_be_healed() {
+    fails(
+        "- heal: {node: master-0}\n",
+        "node master-0 has no fault that this step could end (no fault is in effect)",
+    );
+    fails(
+        "- fault: {operator: dns, is: degraded}\n- heal: {operator: etcd}\n",
+        "operator etcd has no fault that this step could end (in effect are: operator dns is degraded)",
+    );
+    passes(
+        "- fault: {operator: dns, is: degraded, after: 1h}\n- heal: {operator: dns}\n- expect: {object: ClusterVersion/version}\n",
+    );
+}
+
+#[test]
 fn never_and_exactly_are_rejected_where_they_have_no_meaning() {
     let cases = [
         ("status: {contains: a}, never: true", "`never` cannot be combined with `status`"),
