@@ -40,7 +40,10 @@ pub(in crate::steps) enum Make {
 /// Parts of many patterns, by their names in patterns. [`Call`] parses the values of their groups.
 const PARTS: [(&str, &str); 10] = [
     ("{at}", r"(?:at (?<at>\d+ \w+) )?"),
-    ("{at or change}", r"(?:at (?:(?<at>\d+ \w+)|change (?<change>\d+) of (?<changed>\S+)) )?"),
+    (
+        "{at or change}",
+        r"(?:at (?:(?<at>\d+ \w+)|change (?<change>\d+) of (?<changed>\S+)) |after (?<after>\d+ \w+) )?",
+    ),
     ("{timing}", r"(?<timing>(?:within|throughout) \d+ \w+ )?"),
     ("{within}", r"(?<timing>within \d+ \w+ )?"),
     (
