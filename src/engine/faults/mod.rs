@@ -200,16 +200,15 @@ impl Simulation {
     /// Whether the object of a target has a fault in its annotations.
     fn is_annotated(&self, faulty: &FaultTarget) -> bool {
         let has_fault = |object: &Object| Fault::from_annotations(object).flatten().is_some();
-        let is_faulty = |resource: &Resource, name: &str| {
-            self.view.get(resource, "", name).is_some_and(|found| has_fault(found))
-        };
+        let is_faulty =
+            |resource: &Resource, name: &str| self.view.get(resource, "", name).is_some_and(&has_fault);
         match faulty {
             FaultTarget::Operator(name) => is_faulty(&CLUSTER_OPERATORS, name),
             FaultTarget::Node(name) => is_faulty(&NODES, name),
             FaultTarget::Pool(name) => is_faulty(&MACHINE_CONFIG_POOLS, name),
             FaultTarget::Pods { namespace, name } => {
                 let pods = self.view.list_in(&PODS, namespace);
-                pods.filter(|pod| name_fits(pod.name(), name)).any(|pod| has_fault(pod))
+                pods.filter(|pod| name_fits(pod.name(), name)).any(has_fault)
             }
             _ => false,
         }

@@ -144,13 +144,7 @@ fn expected_state(
     if subject != "insight" {
         insight::reject_keys(reader, map, subject);
     }
-    for key in ["exactly", "since"] {
-        if let Some(at) = map.get(key).filter(|_| subject != "writes") {
-            let place =
-                if (subject, key) == ("requests", "since") { ": write it inside `requests`" } else { "" };
-            reader.error(at, format!("`{key}` cannot be combined with `{subject}`{place}"));
-        }
-    }
+    reject_keys_of_writes(reader, map, subject);
     let never = never(reader, map, subject)?;
     match subject {
         "writes" | "requests" | "leader" | "statuses" | "status" | "log" | "node" | "update" => {
@@ -206,6 +200,17 @@ fn expected_state(
         "requests" => requests::read(reader, map, node),
         "leader" => leader::read(reader, node),
         _ => statuses(reader, node),
+    }
+}
+
+/// Rejects the keys that only `writes` has.
+fn reject_keys_of_writes(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) {
+    for key in ["exactly", "since"] {
+        if let Some(at) = map.get(key).filter(|_| subject != "writes") {
+            let place =
+                if (subject, key) == ("requests", "since") { ": write it inside `requests`" } else { "" };
+            reader.error(at, format!("`{key}` cannot be combined with `{subject}`{place}"));
+        }
     }
 }
 

@@ -46,7 +46,9 @@ impl Names {
         let mut found = Self::default();
         let always = NAMESPACES_OF_KUBERNETES.iter().chain(&NAMESPACES_OF_OPERATORS);
         found.namespaces.extend(always.map(|name| (*name).to_owned()));
-        manifests::objects("base").iter().for_each(|object| found.add(object));
+        for object in manifests::objects("base") {
+            found.add(object);
+        }
         let nothing = json!({});
         let version = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "vCurrent" } } });
         for release in releases {

@@ -11,6 +11,7 @@ mod fields;
 mod missing_kinds;
 mod names;
 mod no_effect;
+mod node_labels;
 mod restored;
 pub mod sarif;
 mod signatures;
@@ -27,6 +28,7 @@ use faults::Faults;
 use feature_sets::FeatureSet;
 use fields::Fields;
 use names::Names;
+use node_labels::NodeLabels;
 use restored::Updates;
 use vacuous::Vacuous;
 pub use vocabulary::{KnownReason, known_reasons};
@@ -45,6 +47,7 @@ pub struct Steps {
     fields: Fields,
     vacuous: Vacuous,
     faults: Faults,
+    node_labels: NodeLabels,
 }
 
 impl Steps {
@@ -59,6 +62,7 @@ impl Steps {
             fields: Fields::at_start(cluster),
             vacuous: Vacuous::default(),
             faults: Faults::at_start(cluster),
+            node_labels: NodeLabels::at_start(cluster),
         }
     }
 
@@ -73,7 +77,7 @@ impl Steps {
         let found = names.chain(others.into_iter().flatten());
         let found = found.chain(self.existence.warnings_about(step)).chain(self.fields.warnings_about(step));
         let found = found.chain(self.vacuous.warnings_about(step)).chain(self.faults.warnings_about(step));
-        found.chain(system_values::of_step(step)).collect()
+        found.chain(self.node_labels.warnings_about(step)).chain(system_values::of_step(step)).collect()
     }
 }
 

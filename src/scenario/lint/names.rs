@@ -25,7 +25,7 @@ pub(super) struct Names {
     operators: BTreeSet<String>,
     /// The initial number of nodes by the first part of their names.
     nodes: BTreeMap<String, u32>,
-    node_names: BTreeSet<String>,
+    initial_nodes: BTreeSet<String>,
     pools: BTreeSet<String>,
     created: BTreeSet<String>,
     publishes_insights: bool,
@@ -46,7 +46,7 @@ impl Names {
             releases: versions.map(|release| release.version.clone()).collect(),
             operators: operators.map(|operator| operator.cluster_operator.clone()).collect(),
             nodes: plain.chain(pooled).collect(),
-            node_names: node_names(cluster),
+            initial_nodes: node_names(cluster),
             pools: POOLS.into_iter().map(str::to_owned).chain(own_pools).collect(),
             created: cluster.objects.iter().map(|planned| name(&planned.object)).collect(),
             publishes_insights: cluster.insights || cluster.feature_set == "DevPreviewNoUpgrade",
@@ -216,7 +216,7 @@ impl Names {
         };
         if name.contains(is_invalid) && !name.contains("$(") {
             let lower = name.to_ascii_lowercase();
-            let hint = if self.node_names.contains(&lower) {
+            let hint = if self.initial_nodes.contains(&lower) {
                 format!("; did you mean `{lower}`?")
             } else {
                 String::new()
@@ -227,7 +227,7 @@ impl Names {
         }
         if name.ends_with('*')
             || self.created.contains(name)
-            || self.node_names.contains(name)
+            || self.initial_nodes.contains(name)
             || name.contains("$(")
         {
             return None;
@@ -239,7 +239,7 @@ impl Names {
                 format!("there is no node {name}: the last one is {role}-{}", count - 1)
             }
             None => {
-                let known = self.node_names.iter().chain(&self.created).map(String::as_str);
+                let known = self.initial_nodes.iter().chain(&self.created).map(String::as_str);
                 format!("there is no node {name}{}", did_you_mean(name, known))
             }
         })
@@ -247,7 +247,7 @@ impl Names {
 
     /// Returns whether the initial cluster has a node of this name.
     fn is_initial_node(&self, name: &str) -> bool {
-        self.node_names.contains(name)
+        self.initial_nodes.contains(name)
     }
 
     /// Splits a name such as `worker-2` into role and number, and adds the initial count of that role.

@@ -215,11 +215,12 @@ fn warns_of_fields_that_no_object_has() {
         &format!(
             "{HEAD}timeline:\n- expect: {{object: ClusterVersion/version, fields: {{\"status.histroy[0].state\": Completed}}}}\n\
              - expect: {{object: Node/worker-0, fields: {{spec.unschedulabel: \"\"}}}}\n\
-             - expect: {{object: Node/worker-0, fields: {{\"metadata.labels[\\\"x\\\"]\": \"\"}}}}\n\
+             - expect: {{object: Node/worker-0, fields: {{\"metadata.labels[\\\"node-role.kubernetes.io/workr\\\"]\": \"\"}}}}\n\
              - patch: {{object: MachineConfigPool/worker, merge: {{spec: {{pause: true}}}}}}\n"
         ),
         "s.yaml:4:3: ClusterVersion: no such field `status.histroy`; did you mean `status.history`?\n\
          s.yaml:5:3: Node: no such field `spec.unschedulabel`; did you mean `spec.unschedulable`?; this expectation always holds\n\
+         s.yaml:6:3: no node has the label node-role.kubernetes.io/workr, so this expectation always holds; did you mean `node-role.kubernetes.io/worker`?\n\
          s.yaml:7:3: MachineConfigPool: no such field `spec.pause`; did you mean `spec.paused`?; the API server drops it with a warning",
     );
 }
