@@ -96,7 +96,7 @@ Feature: Updates and rollbacks between all adjacent minors
     Then there is a health insight about ClusterVersion/version with level "Critical" and impact "Update Stalled" and description /<foreign>/
     Then throughout 3 hours ClusterVersion field "status" does not change
     And ClusterVersion condition Progressing is True with message containing "Working towards <older>"
-    And these writes were made in this order:
+    And these writes were made in this order since the start:
       | by                       | object                                                       | part   | code | message                                                                                                                  |
       | cluster-version-operator | CustomResourceDefinition/clusterversions.config.openshift.io |        | 200  |                                                                                                                          |
       | cluster-version-operator | CustomResourceDefinition/clusterversions.config.openshift.io |        | 200  |                                                                                                                          |
@@ -149,7 +149,7 @@ Feature: Updates and rollbacks between all adjacent minors
     Then there is a health insight about ClusterVersion/version with level "Critical" and description /OperatorLifecycleManagerV1/
     Then throughout 3 hours ClusterVersion field "status" does not change
     And ClusterOperator/machine-config field "status.versions[0].version" is "4.17.10"
-    And these writes were made in this order:
+    And these writes were made in this order since the start:
       | by                       | object                                                       | part   | code | message                                                                                        |
       | cluster-version-operator | CustomResourceDefinition/clusterversions.config.openshift.io |        | 200  |                                                                                                |
       | cluster-version-operator | CustomResourceDefinition/clusterversions.config.openshift.io |        | 200  |                                                                                                |

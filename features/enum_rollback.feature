@@ -16,7 +16,7 @@ Feature: A rollback across a change of the capability enum
     When I update to 4.13.20 by force
     Then within 10 minutes there is a health insight with level "Critical" and summary /Build, DeploymentConfig, ImageRegistry, MachineAPI/
     And throughout 3 hours ClusterVersion field "status" does not change
-    And these writes were made in this order:
+    And these writes were made in this order since the start:
       | by                       | object                                                     | part   | code | message                                                    |
       | cluster-version-operator | ClusterVersion                                             | status | 422  | /enabledCapabilities\\[0\\]: Unsupported value: "Build"/     |
       | cluster-version-operator | CustomResourceDefinition/clusterversions.config.openshift.io |      | 200  |                                                            |

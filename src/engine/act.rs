@@ -7,6 +7,7 @@ use windtunnel_core::{DeleteOptions, Identity, Object, Propagation, Resource, Vi
 use windtunnel_openshift::release::Architecture;
 use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE};
 
+use super::client_warnings;
 use super::error::SessionError;
 use super::expectations::matching;
 use super::runtime::Simulation;
@@ -41,9 +42,18 @@ pub(super) fn perform_action(simulation: &mut Simulation, action: &Action) -> Re
         Action::Fault { fault, event: None, after, lasts } => {
             return simulation.plan_fault(fault, *after, *lasts);
         }
-        Action::Heal(faulty) => return simulation.heal(faulty),
+        Action::Heal(faulty) => {
+            simulation.check_has_fault(faulty)?;
+            return simulation.heal(faulty);
+        }
     };
-    make(simulation, &write)
+    let unknown = match action {
+        Action::Apply(object) => client_warnings::unknown_fields(&simulation.view, &write.resource, object),
+        _ => Vec::new(),
+    };
+    make(simulation, &write)?;
+    client_warnings::print(simulation, "apply", &write, &unknown);
+    Ok(())
 }
 
 fn make(simulation: &mut Simulation, write: &Write) -> Result<(), SessionError> {
@@ -72,7 +82,12 @@ fn patch_all(
             hint,
         });
     }
-    writes.iter().try_for_each(|write| make(simulation, write))
+    let unknown = client_warnings::unknown_fields(&simulation.view, resource, patch);
+    writes.iter().try_for_each(|write| {
+        make(simulation, write)?;
+        client_warnings::print(simulation, "patch", write, &unknown);
+        Ok(())
+    })
 }
 
 fn cluster_version_patch(patch: Value) -> Write {

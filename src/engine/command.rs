@@ -5,6 +5,7 @@ use windtunnel_core::{Identity, Write};
 use windtunnel_openshift::oc::{self, ClusterView, Command, CommandOutput, CommandStep, CustomKind, Get};
 use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, Moment, StatusError, render};
 
+use super::client_warnings;
 use super::error::SessionError;
 use super::output::CapturedOutput;
 use super::runtime::Simulation;
@@ -117,6 +118,9 @@ pub(super) fn check_last(simulation: &Simulation, checks: &[CommandCheck]) -> Re
 /// Returns the output of the last command, or the message of a request that was rejected after it.
 pub(super) fn last_output(simulation: &Simulation) -> Result<CapturedOutput, String> {
     let last = simulation.record.entries.iter().rev().find_map(|entry| match &entry.event {
+        Event::Command { line, stdout, stderr, .. } if client_warnings::is_warning(line, stdout, stderr) => {
+            None
+        }
         Event::Command { code, stdout, stderr, .. } => {
             let recorded = CommandOutput { stdout: stdout.clone(), stderr: stderr.clone(), code: *code };
             let captured =

@@ -27,11 +27,12 @@ impl FaultsInEffect {
 
     /// Removes all faults of a target. No requests mean those of all faults of the API server.
     pub(in crate::engine) fn end_all(&mut self, target: &FaultTarget) {
-        let is_same = |other: &FaultTarget| match (target, other) {
-            (FaultTarget::Api(None), FaultTarget::Api(_)) => true,
-            _ => target == other,
-        };
-        self.0.retain(|(fault, _)| !is_same(&fault.target()));
+        self.0.retain(|(fault, _)| !target.includes(&fault.target()));
+    }
+
+    /// Whether a fault of a target is in effect, or ended by its own rules.
+    pub(in crate::engine) fn has(&self, target: &FaultTarget) -> bool {
+        self.0.iter().any(|(fault, _)| target.includes(&fault.target()))
     }
 
     /// The faults with the moments of their beginnings.

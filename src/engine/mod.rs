@@ -6,7 +6,9 @@
 //!                                  +---------changes-----------+
 //! ```
 //!
-//! * `run.rs`, `session.rs`, `act.rs`: run a plan, its steps and its actions; `command.rs` runs `oc`
+//! * `run.rs`, `session.rs`, `act.rs`: run a plan, its steps and its actions; `command.rs` runs `oc`, and
+//!   `client_warnings.rs` has its warnings;
+//!   `last_actions.rs` and `counting.rs` know where actions and steps began
 //! * `runtime/`: the running cluster: turns, requests, processes, machines, logs
 //! * `observer.rs`: observers follow a run and change nothing in its cluster; `runtime/observers.rs` lists them
 //! * `install/` and `start/`: the installed cluster, and snapshots of it
@@ -22,8 +24,10 @@
 //! * `mutants/` and `mutation/`: deliberately broken components (`windtunnel mutate`, `explore --seeded`)
 
 mod act;
+mod client_warnings;
 mod cluster_copy;
 mod command;
+mod counting;
 mod embedded;
 mod error;
 mod expectations;

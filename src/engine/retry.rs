@@ -58,9 +58,10 @@ impl Session {
         let deadline = after(self.now(), retry.within);
         loop {
             let begun = self.simulation.record.entries.len();
+            let counting = self.simulation.steps.counting.clone();
             let mut failed = None;
             for PlannedStep { text, step, .. } in &retry.steps {
-                if let Err(error) = self.run_step_once(step) {
+                if let Err(error) = self.run_counted_step(step) {
                     failed = Some((text, error));
                     break;
                 }
@@ -72,6 +73,7 @@ impl Session {
             if self.now() >= deadline {
                 return Err(error.in_step(text));
             }
+            self.simulation.steps.counting = counting;
             // The output of failed attempts would only clutter the record.
             let attempt = self.simulation.record.entries.split_off(begun);
             let without_output =

@@ -12,6 +12,7 @@ use windtunnel_core::text::short_duration;
 use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::monitoring::History;
 
+use super::counting::Moment;
 use super::error::SessionError;
 use super::expectations::{self, captures, held_before, status_text};
 use super::mutants::SeededMutant;
@@ -147,7 +148,7 @@ impl Session {
     pub fn run_step(&mut self, step: &Step) -> Result<(), SessionError> {
         self.simulation.steps.last_actions.held_before = false;
         let entries = self.simulation.record.entries.len();
-        let outcome = self.run_step_once(step);
+        let outcome = self.run_counted_step(step);
         self.track_actions(step, entries);
         outcome.map_err(|error| {
             self.simulation
@@ -163,6 +164,8 @@ impl Session {
     pub fn run_recorded_step(&mut self, text: &str, step: &Step) -> Result<(), SessionError> {
         // In a copy of a cluster, the step has begun already.
         if !self.simulation.steps.progress.is_waiting() {
+            let began = self.moment();
+            self.simulation.steps.counting.begin_step(began);
             self.record_event(Event::Step { text: text.to_owned() });
         }
         let outcome = self.run_step(step);
@@ -172,6 +175,20 @@ impl Session {
             let held_before = self.simulation.steps.last_actions.held_before;
             self.record_event(Event::Outcome { text: text.to_owned(), failure, kind, held_before });
         }
+        outcome
+    }
+
+    /// This moment of the run.
+    fn moment(&self) -> Moment {
+        Moment::new(&self.simulation.record, self.now())
+    }
+
+    /// As [`Session::run_step_once`]. Remembers what later expectations count from.
+    pub(super) fn run_counted_step(&mut self, step: &Step) -> Result<(), SessionError> {
+        let began = self.moment();
+        let outcome = self.run_step_once(step);
+        let Simulation { steps, record, .. } = &mut self.simulation;
+        steps.counting.end_step(step, began, record);
         outcome
     }
 
@@ -291,6 +308,7 @@ impl Session {
     /// Clears the record and its logs, so that endless runs do not fill the memory.
     pub fn clear_record(&mut self) {
         self.simulation.record.entries.clear();
+        self.simulation.steps.counting.clear();
         self.simulation.reads.clear();
         self.take_logs();
     }

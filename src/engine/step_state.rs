@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use windtunnel_core::clock::Time;
 
+use super::counting::Counting;
 use super::last_actions::LastActions;
 use super::output::CapturedOutput;
 use super::progress::Progress;
@@ -22,6 +23,8 @@ pub(in crate::engine) struct StepState {
     pub(in crate::engine) kept_values: BTreeMap<String, String>,
     /// The last actions of the scenario.
     pub(in crate::engine) last_actions: LastActions,
+    /// The moments from which expectations count.
+    pub(in crate::engine) counting: Counting,
     /// Whether an expectation waits for a line in a log, so that it is checked after each new one.
     pub(in crate::engine) waits_for_log: bool,
     /// When time stops for good.

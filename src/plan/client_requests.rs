@@ -6,6 +6,8 @@ use jiff::SignedDuration;
 use windtunnel_core::requests::faults::RequestFilter;
 use windtunnel_core::text::short_duration;
 
+use super::Since;
+
 /// Requests, and how many of them there may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestLimit {
@@ -15,8 +17,10 @@ pub struct RequestLimit {
     pub refused: bool,
     /// The most requests.
     pub at_most: u32,
-    /// The span of time that the limit is for, whenever it begins; `None` for the whole run.
+    /// The span of time that the limit is for, whenever it begins; `None` for the whole time since `since`.
     pub within: Option<SignedDuration>,
+    /// The moment from which requests count.
+    pub since: Since,
 }
 
 impl fmt::Display for RequestLimit {
@@ -26,7 +30,8 @@ impl fmt::Display for RequestLimit {
             (at_most, true) => write!(f, "at most {at_most} times a refused {}", self.requests)?,
             (at_most, false) => write!(f, "at most {at_most} times {}", self.requests)?,
         }
-        self.within.map_or(Ok(()), |span| write!(f, " in any {}", short_duration(span)))
+        self.within.map_or(Ok(()), |span| write!(f, " in any {}", short_duration(span)))?;
+        if self.since == Since::default() { Ok(()) } else { write!(f, " {}", self.since) }
     }
 }
 

@@ -7,7 +7,7 @@ use windtunnel_openshift::promql::Expr;
 use windtunnel_update_status::assessment::node::phase::Phase;
 use windtunnel_update_status::status::Details;
 
-use super::{CommandCheck, Leadership, ObjectRef, RequestLimit, Restoration};
+use super::{CommandCheck, Leadership, ObjectRef, RequestLimit, Restoration, Since};
 
 /// A condition that must hold at a moment, or over a time.
 #[derive(Debug, Clone)]
@@ -56,11 +56,11 @@ pub enum ExpectedState {
     Metric(MetricMatch),
     /// The query returns no matching sample.
     NoMetric(MetricMatch),
-    /// These writes were made since the start of the run, in this order; other writes may come between them.
-    Writes(Vec<WriteMatch>),
+    /// These writes were made since this moment, in this order; other writes may come between them.
+    Writes(Vec<WriteMatch>, Since),
     /// As `Writes`, and no other write matches any of these.
-    OnlyWrites(Vec<WriteMatch>),
-    /// There were no more such requests than the limit since the start of the run.
+    OnlyWrites(Vec<WriteMatch>, Since),
+    /// There were no more such requests than the limit since its moment.
     Requests(RequestLimit),
     /// Only the holder of a Lease has written since the start of the run, and the Lease changed hands as expected.
     Leader(Leadership),

@@ -38,6 +38,13 @@ pub enum FaultTarget {
     Crd(String),
 }
 
+impl FaultTarget {
+    /// Whether the faults of another target are among those of this one: all requests include any requests.
+    pub fn includes(&self, other: &Self) -> bool {
+        matches!((self, other), (Self::Api(None), Self::Api(_))) || self == other
+    }
+}
+
 /// A change of an object at which a fault begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultEvent {

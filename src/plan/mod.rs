@@ -41,6 +41,7 @@ pub mod placeholders;
 mod pool;
 mod programs;
 mod restoration;
+mod since;
 mod update_phases;
 
 pub use action::Action;
@@ -57,6 +58,7 @@ pub use past::{LeftOut, NodePlan, Past};
 pub use pool::{PoolPlan, node_names};
 pub use programs::{Permission, ProgramPlace, ProgramPlan, ProgramTime, Variables, scripts};
 pub use restoration::{Ignored, IgnoredObjects, PastState, Restoration};
+pub use since::Since;
 
 /// The allowed numbers of control-plane nodes.
 pub const CONTROL_PLANE_NODES: RangeInclusive<u32> = 1..=5;

@@ -1,6 +1,9 @@
 //! Field paths in the syntax of scenarios: `status.history[0].state`, `data["usc.cpi.cv-version"]`.
 
 use serde_json::Value;
+use windtunnel_apiserver::known_fields::{FieldStep, unknown_field};
+use windtunnel_core::Resource;
+use windtunnel_core::text::nearest;
 
 /// One component of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +44,81 @@ pub fn text_at(value: &Value, path: &str) -> String {
 /// [`InvalidPath`] with the text.
 pub fn validate(path: &str) -> Result<(), InvalidPath> {
     parts(path).map(drop).ok_or_else(|| InvalidPath(path.to_owned()))
+}
+
+/// Returns why no object of a kind has the field at `path`: ``no such field `status.histroy`; did you mean
+/// `status.history`?``. `definition` is the CustomResourceDefinition of the kind, if it has one.
+///
+/// Returns `None` if objects can have the field, if the kind is unknown, or for an invalid path.
+pub fn no_such_field(resource: &Resource, definition: Option<&Value>, path: &str) -> Option<String> {
+    let parts = parts(path)?;
+    let unknown = unknown_field(resource, definition, &steps(&parts))?;
+    let above = parts.get(..unknown.depth).unwrap_or_default();
+    let place = |last: &Part<'_>| text_of(&[above, std::slice::from_ref(last)].concat());
+    let found = parts.get(unknown.depth)?;
+    let hint = match found {
+        Part::Name(name) if unknown.known.is_empty() => {
+            let list = text_of(above);
+            format!(": expected a number as in `{list}[0]`, or nothing, after `{list}`, found `{name}`")
+        }
+        Part::Name(name) => nearest(name, unknown.known.iter().map(String::as_str))
+            .map(|near| format!("; did you mean `{}`?", place(&Part::Name(near))))
+            .unwrap_or_default(),
+        Part::Index(_) => format!(": `{}` is not a list", text_of(above)),
+    };
+    Some(format!("no such field `{}`{hint}", place(found)))
+}
+
+/// Returns the paths of the fields in an object, or in a part of one such as a patch, that no object of the kind can have,
+/// sorted. Of nested fields, it returns the outermost.
+pub fn unknown_fields(resource: &Resource, definition: Option<&Value>, content: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    add_unknown(resource, definition, content, &mut Vec::new(), &mut found);
+    found.sort();
+    found
+}
+
+fn add_unknown<'v>(
+    resource: &Resource,
+    definition: Option<&Value>,
+    value: &'v Value,
+    path: &mut Vec<Part<'v>>,
+    found: &mut Vec<String>,
+) {
+    let inner: Vec<(Part<'v>, &'v Value)> = match value {
+        Value::Object(fields) => fields.iter().map(|(name, value)| (Part::Name(name), value)).collect(),
+        Value::Array(items) => {
+            items.iter().enumerate().map(|(index, value)| (Part::Index(index), value)).collect()
+        }
+        _ => Vec::new(),
+    };
+    for (part, value) in inner {
+        path.push(part);
+        let last = path.last().is_some_and(|part| matches!(part, Part::Name(_)));
+        match unknown_field(resource, definition, &steps(path)) {
+            Some(_) if last => found.push(text_of(path)),
+            _ => add_unknown(resource, definition, value, path, found),
+        }
+        path.pop();
+    }
+}
+
+fn steps<'p>(parts: &[Part<'p>]) -> Vec<FieldStep<'p>> {
+    let step = |part: &Part<'p>| match part {
+        Part::Name(name) => FieldStep::Name(name),
+        Part::Index(_) => FieldStep::Index,
+    };
+    parts.iter().map(step).collect()
+}
+
+/// Returns a path as text.
+fn text_of(parts: &[Part<'_>]) -> String {
+    parts.iter().fold(String::new(), |path, part| match part {
+        Part::Index(index) => format!("{path}[{index}]"),
+        Part::Name(name) if name.contains(['.', '[', ' ']) => format!("{path}[\"{name}\"]"),
+        Part::Name(name) if path.is_empty() => (*name).to_owned(),
+        Part::Name(name) => format!("{path}.{name}"),
+    })
 }
 
 fn parts(path: &str) -> Option<Vec<Part<'_>>> {
@@ -96,6 +174,26 @@ mod tests {
             assert_eq!(text_at(&value, path), text, "{path}");
             validate(path).unwrap();
         }
+    }
+
+    #[test]
+    fn a_field_that_no_object_has_is_named_with_the_nearest_one() {
+        let why =
+            |path: &str| no_such_field(&windtunnel_core::resources::NODES, None, path).unwrap_or_default();
+        assert_eq!(why("status.conditions[0].status"), "");
+        assert_eq!(
+            why("status.condition[0].status"),
+            "no such field `status.condition`; did you mean `status.conditions`?"
+        );
+        assert_eq!(why("spec[0]"), "no such field `spec[0]`: `spec` is not a list");
+        assert!(why("status.conditions.status").contains("expected a number as in `status.conditions[0]`"));
+    }
+
+    #[test]
+    fn unknown_fields_of_a_patch_have_their_paths() {
+        let patch = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"unschedulabel": {"x": 1}, "taints": [{"kye": "a"}]}});
+        let found = unknown_fields(&windtunnel_core::resources::NODES, None, &patch);
+        assert_eq!(found, ["spec.taints[0].kye", "spec.unschedulabel"]);
     }
 
     #[test]

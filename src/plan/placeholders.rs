@@ -15,6 +15,13 @@ pub fn has_placeholder(text: &str) -> bool {
     PLACEHOLDER.is_match(text)
 }
 
+/// Returns the name of the placeholder that is the whole text.
+pub fn only(text: &str) -> Option<&str> {
+    let found = PLACEHOLDER.captures(text)?;
+    let is_all = found.get(0).is_some_and(|all| all.as_str() == text);
+    found.get(1).filter(|_| is_all).map(|name| name.as_str())
+}
+
 /// Returns the line with placeholders that contain no blank, so that shell splitting keeps each in one word.
 pub fn in_one_word(line: &str) -> String {
     PLACEHOLDER.replace_all(line, "$$(kept:$1)").into_owned()

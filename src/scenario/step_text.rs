@@ -7,8 +7,8 @@ use windtunnel_update_status::status::Details;
 
 use crate::plan::{
     Action, AlertMatch, Check, CommandCheck, Expectation, ExpectedState, ExpectedTime, InsightRef, Keep,
-    LogMatch, MetricMatch, ObjectRef, Program, StatusMatch, Step, Subject, Target, TextMatch, ValueSource,
-    WriteMatch,
+    LogMatch, MetricMatch, ObjectRef, Program, Since, StatusMatch, Step, Subject, Target, TextMatch,
+    ValueSource, WriteMatch,
 };
 
 /// Returns the step as one line.
@@ -274,10 +274,11 @@ impl fmt::Display for ExpectedState {
                 let plural = if *times == 1 { "" } else { "s" };
                 write!(f, "node {node} to have been rebooted {times} time{plural}")
             }
-            Self::Writes(writes) | Self::OnlyWrites(writes) => {
-                let exactly = if matches!(self, Self::OnlyWrites(_)) { "exactly " } else { "" };
+            Self::Writes(writes, since) | Self::OnlyWrites(writes, since) => {
+                let exactly = if matches!(self, Self::OnlyWrites(..)) { "exactly " } else { "" };
                 let texts: Vec<String> = writes.iter().map(ToString::to_string).collect();
-                write!(f, "{exactly}{}", texts.join("; then "))
+                write!(f, "{exactly}{}", texts.join("; then "))?;
+                if *since == Since::default() { Ok(()) } else { write!(f, " {since}") }
             }
             Self::Restored(restoration) => restoration.fmt(f),
             Self::Statuses { subject, condition, statuses } => {

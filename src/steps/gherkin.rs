@@ -11,6 +11,9 @@ use regex::Regex;
 use super::{catalogue, definitions, layout};
 use crate::scenario::{ScenarioError, is_id};
 
+/// The keywords of scenarios that have examples.
+const OUTLINES: [&str; 2] = ["Scenario Outline", "Scenario Template"];
+
 /// Parses a feature and expands its examples into scenarios.
 ///
 /// # Errors
@@ -210,6 +213,13 @@ fn incomplete_parts(feature: &Feature, text: &str) -> Vec<layout::SyntaxError> {
             errors.push((place.line, place.col, format!("scenario `{}` has no steps", scenario.name)));
         }
         errors.extend(misread);
+        if scenario.examples.is_empty() && OUTLINES.contains(&scenario.keyword.trim_end_matches(':')) {
+            let message = format!(
+                "outline `{}` has no examples: add `Examples:` with a table below its steps, or write `Scenario:`",
+                scenario.name
+            );
+            errors.push((place.line, place.col, message));
+        }
         let rows = |table: &Table| table.rows.len().saturating_sub(1);
         let examples = || scenario.examples.iter().filter_map(|examples| examples.table.as_ref());
         if !scenario.examples.is_empty() && examples().map(rows).sum::<usize>() == 0 {
@@ -321,6 +331,10 @@ mod tests {
         check("Feature: f\n  Given a\n", "1:1: the feature has no scenario");
         check("Feature: f\n  Scenario: s\n  Scenario: t\n    When a\n", "2:3: scenario `s` has no steps");
         check("Feature: f\n  Scenario: s\n    The story.\n", "2:3: scenario `s` has no steps");
+        check(
+            "Feature: f\n  Scenario: r\n    When a\n\n  Scenario Outline: s\n    When <a>\n",
+            "5:3: outline `s` has no examples: add `Examples:` with a table below its steps, or write `Scenario:`",
+        );
         check(
             "Feature: f\n  Scenario Outline: s\n    When <a>\n    Examples:\n      | a |\n",
             "2:3: the examples of `s` have no rows",

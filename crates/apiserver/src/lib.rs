@@ -67,6 +67,7 @@ mod gotext;
 pub mod https;
 mod import;
 mod kinds;
+pub mod known_fields;
 mod metadata;
 mod names;
 mod openapi;

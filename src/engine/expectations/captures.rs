@@ -107,7 +107,7 @@ impl Filler<'_> {
                 let texts = alert.labels.iter_mut().chain(&mut alert.annotations);
                 texts.for_each(|(_, wanted)| self.text(wanted));
             }
-            ExpectedState::Writes(writes) | ExpectedState::OnlyWrites(writes) => {
+            ExpectedState::Writes(writes, _) | ExpectedState::OnlyWrites(writes, _) => {
                 for write in writes {
                     write.by.iter_mut().chain(&mut write.message).for_each(|wanted| self.text(wanted));
                     self.checks(&mut write.checks);
@@ -195,7 +195,7 @@ impl Filler<'_> {
 mod tests {
     use super::*;
     use crate::plan::{
-        Action, AlertMatch, Attempt, CommandLine, Expectation, ExpectedTime, InsightRef, Program, Run,
+        Action, AlertMatch, Attempt, CommandLine, Expectation, ExpectedTime, InsightRef, Program, Run, Since,
         WriteMatch,
     };
 
@@ -232,7 +232,7 @@ mod tests {
         check(&expected(ExpectedState::Alert(alert())), "Equals(\"a.b\")");
         check(&expected(ExpectedState::NoAlert(alert())), "Equals(\"a.b\")");
         let write = WriteMatch { message: Some(place()), ..WriteMatch::default() };
-        check(&expected(ExpectedState::Writes(vec![write])), "Equals(\"a.b\")");
+        check(&expected(ExpectedState::Writes(vec![write], Since::Start)), "Equals(\"a.b\")");
         check(&Step::Try(Attempt { action: Action::ClearUpdate, refused: vec![place()] }), "Equals(\"a.b\")");
         let pattern = TextMatch::parse("/^$(kept x)+$/").unwrap();
         check(&expected(ExpectedState::Command(vec![CommandCheck::Prints(pattern)])), r#"Regex("^a\\.b+$")"#);

@@ -36,9 +36,11 @@ pub(in crate::engine) fn held_before(simulation: &mut Simulation, what: &Expecte
         }
         ExpectedState::Alert(wanted) => held_for_alerts(record, since, wanted, true),
         ExpectedState::NoAlert(wanted) => held_for_alerts(record, since, wanted, false),
-        ExpectedState::Writes(wanted) => {
-            let wanted = recorded(simulation, wanted);
-            in_first_entries(simulation, since, |record| writes::in_order(record, &wanted).is_ok())
+        ExpectedState::Writes(wanted, from) => {
+            let (wanted, Ok(counted)) = (recorded(simulation, wanted), simulation.counted(*from)) else {
+                return false;
+            };
+            in_first_entries(simulation, since, |record| writes::in_order(record, &counted, &wanted).is_ok())
         }
         ExpectedState::Statuses { subject, condition, statuses } => {
             let holds = |record: &Record| writes::statuses(record, subject, condition, statuses).is_ok();

@@ -60,12 +60,20 @@ pub(in crate::engine) fn check(
             nodes::phase(simulation.observers.invariants.phases(), node, *phase)
         }
         ExpectedState::Reboots { node, times } => nodes::reboots(simulation, node, *times),
-        ExpectedState::Writes(wanted) => writes::in_order(&simulation.record, &recorded(simulation, wanted)),
-        ExpectedState::OnlyWrites(wanted) => writes::expect_exact_writes(&simulation.record, wanted),
+        ExpectedState::Writes(wanted, since) => {
+            let counted = simulation.counted(*since)?;
+            writes::in_order(&simulation.record, &counted, &recorded(simulation, wanted))
+        }
+        ExpectedState::OnlyWrites(wanted, since) => {
+            writes::expect_exact_writes(&simulation.record, &simulation.counted(*since)?, wanted)
+        }
         ExpectedState::Restored(wanted) => {
             restored::check(&simulation.observers.states, wanted, &simulation.view, &simulation.environment)
         }
-        ExpectedState::Requests(limit) => requests::expect_few(&simulation.record, &simulation.reads, limit),
+        ExpectedState::Requests(limit) => {
+            let counted = simulation.counted(limit.since)?;
+            requests::expect_few(&simulation.record, &simulation.reads, &counted, limit)
+        }
         ExpectedState::Leader(wanted) => leader::expect_one_writer(&simulation.record, wanted),
         ExpectedState::Statuses { subject, condition, statuses } => {
             writes::statuses(&simulation.record, subject, condition, statuses)
@@ -124,10 +132,10 @@ pub(in crate::engine) fn check_observable(
 ) -> Result<(), SessionError> {
     let is_about_all_writes = match what {
         ExpectedState::Never(..)
-        | ExpectedState::OnlyWrites(_)
+        | ExpectedState::OnlyWrites(..)
         | ExpectedState::Requests(_)
         | ExpectedState::Leader(_) => true,
-        ExpectedState::Writes(wanted) => recorded(simulation, wanted).is_empty(),
+        ExpectedState::Writes(wanted, _) => recorded(simulation, wanted).is_empty(),
         _ => false,
     };
     if is_about_all_writes && simulation.connection.capabilities().controllers {

@@ -6,6 +6,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::requests::faults::RequestAttributes;
 use windtunnel_core::text::short_duration;
 
+use crate::engine::counting::Counted;
 use crate::engine::runtime::reads::{ReadKind, Reads};
 use crate::plan::RequestLimit;
 use crate::record::{Event, Record, WriteEvent};
@@ -13,20 +14,20 @@ use crate::record::{Event, Record, WriteEvent};
 /// The code of a request that no role allows.
 const FORBIDDEN: u16 = 403;
 
-/// Whether there were no more such requests since the run began than the limit allows.
+/// Whether there were no more such requests among those that count than the limit allows.
 pub(in crate::engine) fn expect_few(
     record: &Record,
     reads: &Reads,
+    counted: &Counted,
     limit: &RequestLimit,
 ) -> Result<(), String> {
-    let writes = record.entries.iter().filter(|entry| !record.is_set_up(entry));
-    let writes = writes.filter_map(|entry| match &entry.event {
-        Event::Write(write) if counts_write(write, limit) => Some((entry.at, Counted::Write(write))),
+    let writes = counted.entries(record).filter_map(|entry| match &entry.event {
+        Event::Write(write) if counts_write(write, limit) => Some((entry.at, Request::Write(write))),
         _ => None,
     });
     let reads = reads.times(record.header.epoch, |kind| counts_read(kind, limit));
-    let reads = reads.map(|(at, kind)| (at, Counted::Read(kind)));
-    let mut requests: Vec<(Time, Counted<'_>)> = writes.chain(reads).collect();
+    let reads = reads.filter(|(at, _)| counted.has(*at)).map(|(at, kind)| (at, Request::Read(kind)));
+    let mut requests: Vec<(Time, Request<'_>)> = writes.chain(reads).collect();
     requests.sort_by_key(|(at, _)| *at);
     let at_most = usize::try_from(limit.at_most).unwrap_or(usize::MAX);
     let too_many = |first: usize| {
@@ -41,7 +42,7 @@ pub(in crate::engine) fn expect_few(
         Some(span) => requests[first..].iter().take_while(|(at, _)| at.duration_since(*began) < span).count(),
     };
     let span = limit.within.map_or(String::new(), |span| format!(" in {}", short_duration(span)));
-    Err(format!("{count} such requests{span}, the first after {after}: {what}"))
+    Err(counted.explain(&format!("{count} such requests{span}, the first after {after}: {what}")))
 }
 
 fn counts_write(write: &WriteEvent, limit: &RequestLimit) -> bool {
@@ -72,12 +73,12 @@ fn counts_read(read: &ReadKind, limit: &RequestLimit) -> bool {
 
 /// A request that counts.
 #[derive(Clone, Copy)]
-enum Counted<'a> {
+enum Request<'a> {
     Write(&'a WriteEvent),
     Read(&'a ReadKind),
 }
 
-impl fmt::Display for Counted<'_> {
+impl fmt::Display for Request<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Write(write) => {
@@ -96,6 +97,7 @@ mod tests {
 
     use super::*;
     use crate::backends::ClientRead;
+    use crate::plan::Since;
     use crate::record::Header;
 
     fn reads(seconds: &[i64], code: u16) -> Reads {
@@ -117,12 +119,14 @@ mod tests {
 
     fn check(seconds: &[i64], code: u16, limit: &RequestLimit) -> String {
         let record = Record::new(Header::default(), Vec::new());
-        expect_few(&record, &reads(seconds, code), limit).err().unwrap_or_default()
+        let counted = Counted::whole_run(&record);
+        expect_few(&record, &reads(seconds, code), &counted, limit).err().unwrap_or_default()
     }
 
     fn limit(at_most: u32, within: Option<i64>) -> RequestLimit {
         let requests = RequestFilter { by: Some("mine".to_owned()), ..RequestFilter::default() };
-        RequestLimit { requests, refused: false, at_most, within: within.map(SignedDuration::from_secs) }
+        let within = within.map(SignedDuration::from_secs);
+        RequestLimit { requests, refused: false, at_most, within, since: Since::Start }
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
+use windtunnel_core::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CUSTOM_RESOURCE_DEFINITIONS, MACHINE_CONFIG_POOLS, NODES,
+};
 use windtunnel_core::text::{did_you_mean, short_duration};
 use windtunnel_core::{Object, Resource, View};
 
@@ -12,7 +14,7 @@ use super::matching::{check_all, insights, objects};
 use crate::engine::command;
 use crate::engine::error::SessionError;
 use crate::engine::runtime::Simulation;
-use crate::plan::{CommandCheck, ExpectedState, InsightRef, ObjectRef};
+use crate::plan::{Check, CommandCheck, ExpectedState, InsightRef, ObjectRef, path};
 use crate::record::{Entry, Event, WriteEvent};
 
 /// The most candidates, and the most rejected writes, that a text lists.
@@ -27,6 +29,9 @@ pub(in crate::engine) fn unmet_error(
     what: &ExpectedState,
     why: &str,
 ) -> SessionError {
+    if let Some(text) = no_such_field(&simulation.view, what) {
+        return SessionError::CannotHold(text);
+    }
     if let Some(hint) = near_name(simulation, what) {
         return SessionError::CannotHold(format!("seen: {why}{hint}"));
     }
@@ -83,6 +88,20 @@ fn near_name(simulation: &Simulation, what: &ExpectedState) -> Option<String> {
 fn is_failed_command(simulation: &Simulation, checks: &[CommandCheck]) -> bool {
     let output = command::last_output(simulation);
     output.is_ok_and(|output| matches!(output.check(checks), Err(SessionError::CommandFailed(_))))
+}
+
+/// Describes the first field of an expectation that no object of the kind can have, if there is an object.
+fn no_such_field(view: &View, what: &ExpectedState) -> Option<String> {
+    let ExpectedState::Object(object, checks) = what else { return None };
+    objects(view, object).next()?;
+    let name = format!("{}.{}", object.resource.plural, object.resource.group);
+    let definition = view.get(&CUSTOM_RESOURCE_DEFINITIONS, "", &name).map(|found| &**found);
+    let paths = checks.iter().filter_map(|check| match check {
+        Check::Field { path, .. } | Check::Unchanged { path } => Some(path),
+        _ => None,
+    });
+    let mut missing = paths.filter_map(|path| path::no_such_field(&object.resource, definition, path));
+    missing.next().map(|why| format!("seen: {why}"))
 }
 
 /// Describes all candidates of an expectation; `None` if there is none, or only one.

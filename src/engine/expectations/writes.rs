@@ -7,14 +7,19 @@ use windtunnel_core::text::short_duration;
 use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE};
 
 use super::matching::{check_all, insights_in, insights_of, name_fits, objects};
+use crate::engine::counting::Counted;
 use crate::plan::{Check, InsightRef, ObjectRef, Subject, WriteMatch};
 use crate::record::{Entry, Event, Record, WriteEvent};
 
-/// Whether matching writes were made in this order after the set-up, with others between them or not.
-pub(in crate::engine) fn in_order(record: &Record, wanted: &[&WriteMatch]) -> Result<(), String> {
+/// Whether matching writes of those that count were made in this order, with others between them or not.
+pub(in crate::engine) fn in_order(
+    record: &Record,
+    counted: &Counted,
+    wanted: &[&WriteMatch],
+) -> Result<(), String> {
     let mut missing = wanted.iter();
     let mut next = missing.next();
-    for (_, write) in writes(record).filter(|(entry, _)| !record.is_set_up(entry)) {
+    for write in counted.entries(record).filter_map(write_of) {
         let Some(current) = next else { break };
         if write_matches(write, current) {
             next = missing.next();
@@ -24,14 +29,23 @@ pub(in crate::engine) fn in_order(record: &Record, wanted: &[&WriteMatch]) -> Re
         None => Ok(()),
         Some(current) => {
             let number = wanted.len() - missing.len();
-            Err(format!("write {number} of {} is missing or out of order: {current}", wanted.len()))
+            let why = format!("write {number} of {} is missing or out of order: {current}", wanted.len());
+            Err(counted.explain(&why))
         }
     }
 }
 
-/// Whether matching writes were made in this order after the set-up, and no other write matches any of them.
-pub(in crate::engine) fn expect_exact_writes(record: &Record, wanted: &[WriteMatch]) -> Result<(), String> {
-    let made = writes(record).filter(|(entry, _)| !record.is_set_up(entry)).map(|(_, write)| write);
+/// Whether matching writes of those that count were made in this order, and no other of them matches any.
+pub(in crate::engine) fn expect_exact_writes(
+    record: &Record,
+    counted: &Counted,
+    wanted: &[WriteMatch],
+) -> Result<(), String> {
+    exact_writes(record, counted, wanted).map_err(|why| counted.explain(&why))
+}
+
+fn exact_writes(record: &Record, counted: &Counted, wanted: &[WriteMatch]) -> Result<(), String> {
+    let made = counted.entries(record).filter_map(write_of);
     let alike: Vec<_> =
         made.filter(|write| wanted.iter().any(|wanted| write_matches(write, wanted))).collect();
     for (index, write) in alike.iter().enumerate() {
@@ -114,10 +128,14 @@ fn condition_statuses(
 }
 
 fn writes(record: &Record) -> impl Iterator<Item = (&Entry, &WriteEvent)> {
-    record.entries.iter().filter_map(|entry| match &entry.event {
-        Event::Write(write) => Some((entry, &**write)),
+    record.entries.iter().filter_map(|entry| Some((entry, write_of(entry)?)))
+}
+
+fn write_of(entry: &Entry) -> Option<&WriteEvent> {
+    match &entry.event {
+        Event::Write(write) => Some(write),
         _ => None,
-    })
+    }
 }
 
 /// Checks that no matching insight was published since the run began, in the ConfigMap or the UpdateStatus.
@@ -324,7 +342,9 @@ mod tests {
             ..WriteMatch::default()
         };
         let check = |made: &[(i64, &str)], expected: &str| {
-            let found = expect_exact_writes(&record(made), &[wanted("True"), wanted("False")]);
+            let made = record(made);
+            let counted = Counted::whole_run(&made);
+            let found = expect_exact_writes(&made, &counted, &[wanted("True"), wanted("False")]);
             let found = found.err().unwrap_or_default();
             assert!(found.starts_with(expected) && found.is_empty() == expected.is_empty(), "{found}");
         };
@@ -370,8 +390,12 @@ mod tests {
     fn writes_of_the_set_up_do_not_count() {
         let wanted = WriteMatch { verb: Some("update".to_owned()), ..WriteMatch::default() };
         let two = [&wanted, &wanted];
-        let found = in_order(&record(&[(-1, "False"), (0, "False")]), &two);
-        assert_eq!(found, Err("write 2 of 2 is missing or out of order: update".to_owned()));
-        assert_eq!(in_order(&record(&[(-1, "False"), (0, "False"), (1, "False")]), &two), Ok(()));
+        let found = |made: &[(i64, &str)]| {
+            let made = record(made);
+            in_order(&made, &Counted::whole_run(&made), &two)
+        };
+        let missing = "write 2 of 2 is missing or out of order: update (counted since the start)";
+        assert_eq!(found(&[(-1, "False"), (0, "False")]), Err(missing.to_owned()));
+        assert_eq!(found(&[(-1, "False"), (0, "False"), (1, "False")]), Ok(()));
     }
 }

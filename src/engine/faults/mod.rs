@@ -179,6 +179,41 @@ impl Simulation {
         self.end_faults_of(faulty)
     }
 
+    /// Checks that a target has a fault, or will have one.
+    pub(in crate::engine) fn check_has_fault(&self, faulty: &FaultTarget) -> Result<(), SessionError> {
+        if self.faults_in_effect.has(faulty) || self.observers.agenda.has(faulty) || self.is_annotated(faulty)
+        {
+            return Ok(());
+        }
+        self.check_faulty(faulty)?;
+        let others: Vec<String> = self.faults_in_effect.iter().map(|(fault, _)| fault.to_string()).collect();
+        let others = if others.is_empty() {
+            "no fault is in effect".to_owned()
+        } else {
+            format!("in effect are: {}", others.join("; "))
+        };
+        Err(SessionError::NoEffect(format!(
+            "{faulty} has no fault that this step could end ({others}): begin one before, or remove the step"
+        )))
+    }
+
+    /// Whether the object of a target has a fault in its annotations.
+    fn is_annotated(&self, faulty: &FaultTarget) -> bool {
+        let has_fault = |object: &Object| Fault::from_annotations(object).flatten().is_some();
+        let is_faulty =
+            |resource: &Resource, name: &str| self.view.get(resource, "", name).is_some_and(&has_fault);
+        match faulty {
+            FaultTarget::Operator(name) => is_faulty(&CLUSTER_OPERATORS, name),
+            FaultTarget::Node(name) => is_faulty(&NODES, name),
+            FaultTarget::Pool(name) => is_faulty(&MACHINE_CONFIG_POOLS, name),
+            FaultTarget::Pods { namespace, name } => {
+                let pods = self.view.list_in(&PODS, namespace);
+                pods.filter(|pod| name_fits(pod.name(), name)).any(has_fault)
+            }
+            _ => false,
+        }
+    }
+
     fn end_faults_of(&mut self, faulty: &FaultTarget) -> Result<(), SessionError> {
         self.faults_in_effect.end_all(faulty);
         match faulty {

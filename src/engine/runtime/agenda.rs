@@ -147,12 +147,14 @@ impl Agenda {
 
     /// Drops all scheduled changes of a target.
     pub(in crate::engine) fn forget(&mut self, faulty: &FaultTarget) {
-        let is_same = |other: &FaultTarget| match (faulty, other) {
-            (FaultTarget::Api(None), FaultTarget::Api(_)) => true,
-            _ => faulty == other,
-        };
-        self.items.retain(|_, item| !is_same(&item.later.faulty()));
-        self.awaited.retain(|awaited| !is_same(&awaited.fault.target()));
+        self.items.retain(|_, item| !faulty.includes(&item.later.faulty()));
+        self.awaited.retain(|awaited| !faulty.includes(&awaited.fault.target()));
+    }
+
+    /// Whether a change of a target is scheduled.
+    pub(in crate::engine) fn has(&self, faulty: &FaultTarget) -> bool {
+        self.items.values().any(|item| faulty.includes(&item.later.faulty()))
+            || self.awaited.iter().any(|awaited| faulty.includes(&awaited.fault.target()))
     }
 }
 

@@ -31,10 +31,12 @@ use super::programs::Programs;
 use super::reads::Reads;
 use super::user_programs::UserPrograms;
 use crate::backends::{ClusterConnection, Pace};
+use crate::engine::counting::Counted;
 use crate::engine::error::SessionError;
 use crate::engine::faults_in_effect::FaultsInEffect;
 use crate::engine::mutants::{MutantState, SeededMutant};
 use crate::engine::step_state::StepState;
+use crate::plan::Since;
 use crate::record::{Entry, Event, Folding, Record};
 
 /// The number of entries from which a flood of writes is named after the component that made most of them.
@@ -154,6 +156,14 @@ impl Simulation {
         let entries = &self.record.entries;
         let run = || entries.partition_point(|entry| self.record.is_set_up(entry));
         &entries[self.steps.last_actions.since().unwrap_or_else(run).min(entries.len())..]
+    }
+
+    /// The part of the run since this moment.
+    ///
+    /// # Errors
+    /// There was no such moment.
+    pub(in crate::engine) fn counted(&self, since: Since) -> Result<Counted, String> {
+        self.steps.counting.counted(since, &self.record, self.now())
     }
 
     /// Adds an actor; its first turn comes at this moment.

@@ -6,7 +6,7 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_update_status::assessment::node::phase::Phase;
 
-use super::{insight, leader, monitoring, requests, restored, status_text};
+use super::{insight, leader, monitoring, requests, restored, since, status_text};
 use crate::plan::{
     Check, Expectation, ExpectedState, ExpectedTime, LogMatch, ObjectRef, Subject, TextMatch, WriteMatch,
     path,
@@ -45,6 +45,7 @@ pub(in crate::scenario) const KEYS: &[&str] = &[
     "absent",
     "never",
     "exactly",
+    "since",
     "within",
     "throughout",
 ];
@@ -73,7 +74,7 @@ pub(in crate::scenario) fn read(
     let subjects: Vec<&str> = SUBJECTS.iter().copied().filter(|key| map.get(key).is_some()).collect();
     let what = match subjects.as_slice() {
         ["restored"] => {
-            reject_checks(reader, &map, "restored", &["absent", "never", "exactly"]);
+            reject_checks(reader, &map, "restored", &["absent", "never", "exactly", "since"]);
             insight::reject_keys(reader, &map, "restored");
             map.get("restored").and_then(|node| restored::read(reader, node, versions))
         }
@@ -143,9 +144,7 @@ fn expected_state(
     if subject != "insight" {
         insight::reject_keys(reader, map, subject);
     }
-    if let Some(at) = map.get("exactly").filter(|_| subject != "writes") {
-        reader.error(at, format!("`exactly` cannot be combined with `{subject}`"));
-    }
+    reject_keys_of_writes(reader, map, subject);
     let never = never(reader, map, subject)?;
     match subject {
         "writes" | "requests" | "leader" | "statuses" | "status" | "log" | "node" | "update" => {
@@ -204,6 +203,17 @@ fn expected_state(
     }
 }
 
+/// Rejects the keys that only `writes` has.
+fn reject_keys_of_writes(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) {
+    for key in ["exactly", "since"] {
+        if let Some(at) = map.get(key).filter(|_| subject != "writes") {
+            let place =
+                if (subject, key) == ("requests", "since") { ": write it inside `requests`" } else { "" };
+            reader.error(at, format!("`{key}` cannot be combined with `{subject}`{place}"));
+        }
+    }
+}
+
 /// Returns the expectation that the requested release, if any, is `Completed`, and no update is in progress.
 fn completed_update() -> ExpectedState {
     let cluster_version =
@@ -221,7 +231,8 @@ fn expected_writes(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> Expec
     }
     let exactly = map.get("exactly").is_some_and(|at| reader.flag(at) == Some(true));
     let writes = items.iter().filter_map(|item| write(reader, item)).collect();
-    if exactly { ExpectedState::OnlyWrites(writes) } else { ExpectedState::Writes(writes) }
+    let since = since::read(reader, map);
+    if exactly { ExpectedState::OnlyWrites(writes, since) } else { ExpectedState::Writes(writes, since) }
 }
 
 /// Returns whether `never: true` is set; `None` for a subject that does not support it.

@@ -8,4 +8,5 @@ mod leader;
 mod monitoring;
 mod requests;
 pub(super) mod restored;
+mod since;
 pub(super) mod status_text;

@@ -2,6 +2,7 @@
 
 use windtunnel_core::yaml::Node;
 
+use super::since;
 use crate::plan::{ExpectedState, RequestLimit};
 use crate::scenario::fault::request_filter;
 use crate::scenario::reader::{Map, Reader};
@@ -16,10 +17,11 @@ pub(super) fn read(reader: &mut Reader<'_>, outer: &Map<'_>, node: &Node) -> Opt
     if let Some(at) = outer.get("within") {
         reader.error(at, "write `within` inside `requests`: the span of time that the limit is for");
     }
-    let keys = ["verb", "kind", "name", "subresource", "by", "at-most", "refused", "within"];
+    let keys = ["verb", "kind", "name", "subresource", "by", "at-most", "refused", "within", "since"];
     let map = reader.map(node, SHAPE, &keys)?;
     let requests = request_filter(reader, &map);
     let within = map.get("within").map(|at| reader.duration(at));
+    let since = since::read(reader, &map);
     let refused = map.get("refused");
     if let Some(at) = refused {
         reader.word(at, &["none"]);
@@ -45,5 +47,6 @@ pub(super) fn read(reader: &mut Reader<'_>, outer: &Map<'_>, node: &Node) -> Opt
         refused: refused.is_some(),
         at_most: at_most?,
         within,
+        since,
     }))
 }

@@ -1,29 +1,41 @@
 //! Warnings about scenarios that are valid but probably do not mean what their author intends.
 //!
-//! Known condition types and reasons are in `vocabulary.rs`. Warnings about features are in `src/steps/warnings.rs`.
+//! `names.rs`, `existence.rs` and `fields.rs` know what exists, `vacuous.rs` the expectations that always hold, `faults.rs` the
+//! faults that never act, `system_values.rs` what users cannot set; known condition types and reasons are in `vocabulary.rs`. Warnings about features are in `src/steps/warnings.rs`.
 
 mod at_once;
+mod existence;
+mod faults;
 mod feature_sets;
+mod fields;
 mod hops;
 mod missing_kinds;
 mod names;
 mod no_effect;
+mod node_labels;
 mod restored;
 pub mod sarif;
 mod signatures;
+mod system_values;
 #[cfg(test)]
 mod tests;
 mod unused_releases;
+mod vacuous;
 pub(super) mod vocabulary;
 
 use at_once::Progress;
+use existence::Existence;
+use faults::Faults;
 use feature_sets::FeatureSet;
+use fields::Fields;
 use names::Names;
+use node_labels::NodeLabels;
 use restored::Updates;
+use vacuous::Vacuous;
 pub use vocabulary::{KnownReason, known_reasons};
 
 use super::ScenarioError;
-use crate::plan::{ClusterPlan, Plan, PlannedStep, Step};
+use crate::plan::{ClusterPlan, Expectation, Plan, PlannedStep, Step};
 
 /// The state of a cluster after the steps so far, as far as the warnings need it.
 #[derive(Debug, Clone)]
@@ -32,6 +44,11 @@ pub struct Steps {
     progress: Progress,
     feature_set: FeatureSet,
     updates: Updates,
+    existence: Existence,
+    fields: Fields,
+    vacuous: Vacuous,
+    faults: Faults,
+    node_labels: NodeLabels,
 }
 
 impl Steps {
@@ -42,6 +59,11 @@ impl Steps {
             progress: Progress::at_start(cluster),
             feature_set: FeatureSet::at_start(cluster),
             updates: Updates::default(),
+            existence: Existence::at_start(cluster),
+            fields: Fields::at_start(cluster),
+            vacuous: Vacuous::default(),
+            faults: Faults::at_start(cluster),
+            node_labels: NodeLabels::at_start(cluster),
         }
     }
 
@@ -53,7 +75,10 @@ impl Steps {
             self.feature_set.warning_about(step),
             self.updates.warning_about(step),
         ];
-        names.chain(others.into_iter().flatten()).collect()
+        let found = names.chain(others.into_iter().flatten());
+        let found = found.chain(self.existence.warnings_about(step)).chain(self.fields.warnings_about(step));
+        let found = found.chain(self.vacuous.warnings_about(step)).chain(self.faults.warnings_about(step));
+        found.chain(self.node_labels.warnings_about(step)).chain(system_values::of_step(step)).collect()
     }
 }
 
@@ -72,11 +97,23 @@ fn plan_warnings(plan: &Plan, text: &str) -> Vec<ScenarioError> {
     found.extend(hops::warnings(plan, text));
     found.extend(signatures::warnings(plan));
     found.extend(missing_kinds::warnings(plan));
+    found.extend(faults::warnings(plan));
+    found.extend(system_values::of_cluster(&plan.cluster).iter().map(|message| at_start(plan, message)));
     let mut steps = Steps::new(&plan.cluster);
+    steps.existence.foresee(&plan.timeline);
     for step in &plan.timeline {
         found.extend(steps.warnings_about(&step.step).iter().map(|message| at(plan, step, message)));
     }
     found
+}
+
+/// Returns the expectations of a step, also those that it retries.
+fn expected_states(step: &Step) -> Vec<&Expectation> {
+    match step {
+        Step::Expect(expectation) => vec![expectation],
+        Step::Retry(retry) => retry.steps.iter().flat_map(|planned| expected_states(&planned.step)).collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn at_start(plan: &Plan, message: &str) -> ScenarioError {

@@ -25,6 +25,7 @@ pub(super) struct Names {
     operators: BTreeSet<String>,
     /// The initial number of nodes by the first part of their names.
     nodes: BTreeMap<String, u32>,
+    initial_nodes: BTreeSet<String>,
     pools: BTreeSet<String>,
     created: BTreeSet<String>,
     publishes_insights: bool,
@@ -45,6 +46,7 @@ impl Names {
             releases: versions.map(|release| release.version.clone()).collect(),
             operators: operators.map(|operator| operator.cluster_operator.clone()).collect(),
             nodes: plain.chain(pooled).collect(),
+            initial_nodes: node_names(cluster),
             pools: POOLS.into_iter().map(str::to_owned).chain(own_pools).collect(),
             created: cluster.objects.iter().map(|planned| name(&planned.object)).collect(),
             publishes_insights: cluster.insights || cluster.feature_set == "DevPreviewNoUpgrade",
@@ -113,6 +115,10 @@ impl Names {
     fn expectation_warnings(&self, what: &ExpectedState) -> Vec<String> {
         let mut found = Vec::new();
         match what {
+            ExpectedState::Absent(object) => {
+                let unknown = self.unknown_object(object);
+                found.extend(unknown.map(|why| format!("{why}; this expectation always holds")));
+            }
             ExpectedState::Object(object, checks) | ExpectedState::Never(object, checks) => {
                 found.extend(self.unknown_object(object));
                 found.extend(object_word_warnings(object, checks));
@@ -153,7 +159,7 @@ impl Names {
                     condition,
                 ));
             }
-            ExpectedState::Writes(writes) | ExpectedState::OnlyWrites(writes) => {
+            ExpectedState::Writes(writes, _) | ExpectedState::OnlyWrites(writes, _) => {
                 for write in writes {
                     let Some(object) = &write.object else { continue };
                     found.extend(self.unknown_object(object));
@@ -203,19 +209,45 @@ impl Names {
         self.unknown_pool(object["metadata"]["name"].as_str().filter(|_| selects_nothing)?)
     }
 
-    /// Returns why no node of this name exists. Names that do not follow `master-N` or `worker-N` are
-    /// accepted.
+    /// Returns why no node of this name exists.
     fn unknown_node(&self, name: &str) -> Option<String> {
-        let (role, number, count) = self.numbered(name)?;
-        (number >= count && !self.created.contains(name)).then(|| match count {
-            0 => format!("there is no node {name}: the cluster has no {role}s"),
-            count => format!("there is no node {name}: the last one is {role}-{}", count - 1),
+        let is_invalid = |letter: char| {
+            !(letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-.*".contains(letter))
+        };
+        if name.contains(is_invalid) && !name.contains("$(") {
+            let lower = name.to_ascii_lowercase();
+            let hint = if self.initial_nodes.contains(&lower) {
+                format!("; did you mean `{lower}`?")
+            } else {
+                String::new()
+            };
+            return Some(format!(
+                "no node can be called {name}: names have lower-case letters, digits, `-` and `.`{hint}"
+            ));
+        }
+        if name.ends_with('*')
+            || self.created.contains(name)
+            || self.initial_nodes.contains(name)
+            || name.contains("$(")
+        {
+            return None;
+        }
+        let numbered = self.numbered(name).filter(|(_, number, count)| number >= count);
+        Some(match numbered {
+            Some((role, _, 0)) => format!("there is no node {name}: the cluster has no {role}s"),
+            Some((role, _, count)) => {
+                format!("there is no node {name}: the last one is {role}-{}", count - 1)
+            }
+            None => {
+                let known = self.initial_nodes.iter().chain(&self.created).map(String::as_str);
+                format!("there is no node {name}{}", did_you_mean(name, known))
+            }
         })
     }
 
     /// Returns whether the initial cluster has a node of this name.
     fn is_initial_node(&self, name: &str) -> bool {
-        self.numbered(name).is_some_and(|(_, number, count)| number < count)
+        self.initial_nodes.contains(name)
     }
 
     /// Splits a name such as `worker-2` into role and number, and adds the initial count of that role.
@@ -232,6 +264,14 @@ impl Names {
         let hint = did_you_mean(name, self.operators.iter().map(String::as_str));
         Some(format!("no release of this scenario has an operator {name}{hint}"))
     }
+}
+
+/// Returns the names of the initial nodes.
+fn node_names(cluster: &ClusterPlan) -> BTreeSet<String> {
+    if cluster.past.nodes.is_empty() {
+        return cluster.node_names().into_iter().collect();
+    }
+    cluster.past.nodes.iter().map(|node| node.name.clone()).collect()
 }
 
 /// Returns why a node cannot be in one of these phases.

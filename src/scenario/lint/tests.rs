@@ -65,7 +65,8 @@ fn warns_of_nodes_and_operators_that_do_not_exist() {
         "s.yaml:4:3: there is no node worker-2: the last one is worker-1\n\
          s.yaml:5:3: no release of this scenario has an operator etdc; did you mean `etcd`?\n\
          s.yaml:6:3: there is no node master-3: the last one is master-2\n\
-         s.yaml:8:3: there is no node worker-9: the last one is worker-1",
+         s.yaml:8:3: there is no node worker-9: the last one is worker-1\n\
+         s.yaml:9:3: there is no node other",
     );
 }
 
@@ -189,4 +190,112 @@ fn warns_of_a_restored_cluster_that_was_not_updated() {
         "s.yaml:5:3: no step before this one requests an update, so there is no earlier state to compare with: update first, or write `to: start`",
     );
     check(&text("- expect: {restored: {to: start}}\n- update: {to: 4.20.8}\n"), "");
+}
+
+#[test]
+fn warns_of_alerts_and_namespaces_that_do_not_exist() {
+    check(
+        &format!(
+            "{HEAD}timeline:\n- expect: {{alert: {{name: ClusterOperatorDwn}}, within: 1h}}\n\
+             - expect: {{alert: {{name: Qqq}}, absent: true}}\n\
+             - expect: {{object: Pod/openshift-etdc/a, absent: true}}\n\
+             - expect: {{object: ConfigMap/later/a, absent: true}}\n\
+             - expect: {{object: ConfigMap/openshift-config/a}}\n\
+             - apply: {{apiVersion: v1, kind: Namespace, metadata: {{name: later}}}}\n"
+        ),
+        "s.yaml:4:3: no rule of this cluster has an alert ClusterOperatorDwn; did you mean `ClusterOperatorDown`?\n\
+         s.yaml:5:3: no rule of this cluster has an alert Qqq, so this expectation always holds\n\
+         s.yaml:6:3: neither the release nor this scenario has a namespace openshift-etdc, so this expectation always holds; did you mean `openshift-etcd`?",
+    );
+}
+
+#[test]
+fn warns_of_fields_that_no_object_has() {
+    check(
+        &format!(
+            "{HEAD}timeline:\n- expect: {{object: ClusterVersion/version, fields: {{\"status.histroy[0].state\": Completed}}}}\n\
+             - expect: {{object: Node/worker-0, fields: {{spec.unschedulabel: \"\"}}}}\n\
+             - expect: {{object: Node/worker-0, fields: {{\"metadata.labels[\\\"node-role.kubernetes.io/workr\\\"]\": \"\"}}}}\n\
+             - patch: {{object: MachineConfigPool/worker, merge: {{spec: {{pause: true}}}}}}\n"
+        ),
+        "s.yaml:4:3: ClusterVersion: no such field `status.histroy`; did you mean `status.history`?\n\
+         s.yaml:5:3: Node: no such field `spec.unschedulabel`; did you mean `spec.unschedulable`?; this expectation always holds\n\
+         s.yaml:6:3: no node has the label node-role.kubernetes.io/workr, so this expectation always holds; did you mean `node-role.kubernetes.io/worker`?\n\
+         s.yaml:7:3: MachineConfigPool: no such field `spec.pause`; did you mean `spec.paused`?; the API server drops it with a warning",
+    );
+}
+
+#[test]
+fn warns_of_node_names_that_cannot_be() {
+    check(
+        &format!(
+            "{HEAD}timeline:\n- expect: {{object: Node/Worker-0, absent: true}}\n- expect: {{node: worker_1, phase: Updated}}\n"
+        ),
+        "s.yaml:4:3: no node can be called Worker-0: names have lower-case letters, digits, `-` and `.`; did you mean `worker-0`?; this expectation always holds\n\
+         s.yaml:5:3: no node can be called worker_1: names have lower-case letters, digits, `-` and `.`",
+    );
+}
+
+#[test]
+fn warns_of_each_kind_of_check_that_is_always_true() {
+    let paused = "object: MachineConfigPool/worker, fields: {spec.paused: ";
+    let steps = [
+        ("- keep: {as: v, object: ClusterVersion/version, field: spec.channel}\n", ""),
+        (
+            "- expect: {object: ClusterVersion/version, fields: {spec.channel: $(kept v)}}\n",
+            "is compared with itself",
+        ),
+        (
+            "- expect: {object: MachineConfigPool/worker, unchanged: [spec.paused], throughout: 1h}\n",
+            "remove `throughout`",
+        ),
+        (&format!("- expect: {{{paused}\"/.*/\"}}}}\n"), "any text is /.*/"),
+        (&format!("- expect: {{{paused}\"false\"}}, within: 5m}}\n"), ""),
+        (&format!("- expect: {{{paused}\"false\"}}}}\n"), "an earlier step expects the same"),
+        ("- clear-update\n", ""),
+        ("- expect: {writes: [{by: administrator}]}\n", "each action of the scenario is such a write"),
+        ("- expect: {alert: {name: Mine}, never: true}\n", "so this expectation always holds"),
+        (&format!("- expect: {{{paused}\"false\"}}}}\n"), ""),
+    ];
+    let timeline: String = steps.iter().map(|(step, _)| *step).collect();
+    let text = format!("{HEAD}timeline:\n{timeline}");
+    let plans = scenario::parse_all("s.yaml", &text, &Release::find).unwrap();
+    let found = warnings(&plans, &text);
+    for (number, (step, expected)) in steps.iter().enumerate() {
+        let of_step: Vec<_> = found.iter().filter(|warning| warning.line == number + 4).collect();
+        assert_eq!(of_step.len(), usize::from(!expected.is_empty()), "{step}{of_step:?}");
+        assert!(of_step.iter().all(|warning| warning.message.contains(expected)), "{step}{of_step:?}");
+    }
+}
+
+#[test]
+fn warns_of_faults_that_never_act_and_of_heal_without_a_fault() {
+    check(
+        &format!(
+            "{HEAD}releases: {{4.20.8: , 4.20.9: }}\ntimeline:\n- fault: {{release: 4.20.9, is: unreachable}}\n\
+             - fault: {{api: {{by: cluster-version-operater}}, is: unavailable, for: 5m}}\n\
+             - fault: {{operator: dns, is: degraded}}\n- heal: {{operator: dns}}\n- heal: {{node: worker-0}}\n- heal: {{api: all}}\n\
+             - update: {{to: 4.20.8}}\n- expect: {{requests: {{by: cluster-version-operater, at-most: 5}}}}\n"
+        ),
+        "s.yaml:5:3: no step updates to release 4.20.9, so this fault never acts\n\
+         s.yaml:6:3: no component is called cluster-version-operater, so this fault never acts; did you mean `cluster-version-operator`?\n\
+         s.yaml:9:3: no step before this one begins a fault of node worker-0, so `heal` fails\n\
+         s.yaml:12:3: no component is called cluster-version-operater, so there are never such requests; did you mean `cluster-version-operator`?",
+    );
+}
+
+#[test]
+fn warns_of_labels_and_fields_that_users_cannot_set() {
+    check(
+        &format!(
+            "{HEAD}timeline:\n- join: {{node: worker-2, labels: {{kubernetes.io/arch: arm64}}}}\n\
+             - patch: {{object: Node/worker-0, merge: {{metadata: {{labels: {{kubernetes.io/os: plan9}}, generation: 3}}}}}}\n\
+             - patch: {{object: ClusterOperator/etcd, merge: {{status: {{conditions: []}}}}}}\n\
+             - expect: {{object: ClusterVersion/version}}\n"
+        ),
+        "s.yaml:4:3: the kubelet sets the label kubernetes.io/arch of its node, so a user cannot: remove it, or use a label of your own\n\
+         s.yaml:5:3: the API server sets metadata.generation, so a user cannot: remove it\n\
+         s.yaml:5:3: the kubelet sets the label kubernetes.io/os of its node, so a user cannot: remove it, or use a label of your own\n\
+         s.yaml:6:3: the API server ignores `status` in this patch: write `subresource: status` beside `merge`",
+    );
 }

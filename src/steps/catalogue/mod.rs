@@ -1,6 +1,7 @@
 //! The catalogue of Gherkin steps: their forms for people, and the search for the step that a text means.
 
 mod form;
+mod nouns;
 mod page;
 #[cfg(test)]
 mod tests;
@@ -15,8 +16,8 @@ use super::definitions::{Call, Definition, Make, TOPICS};
 
 pub use page::markdown;
 
-/// The groups of the moment at which a step begins, which is no value of the step.
-const MOMENTS: [&str; 3] = ["at", "change", "changed"];
+/// The groups of the moment at which a step begins or from which it counts, which is no value of the step.
+const MOMENTS: [&str; 7] = ["at", "change", "changed", "after", "since", "step", "back"];
 
 /// Texts that no step matches, and the example of the step that their authors probably mean.
 const OTHER_WORDINGS: [(&str, &str); 16] = [
@@ -167,14 +168,17 @@ pub(super) fn example_like(keyword: &str, text: &str) -> Option<&'static str> {
 /// Returns up to `count` nearest examples, best first. The comparison ignores times, names and values, which
 /// say little about the kind of step.
 fn most_like(keyword: Option<&str>, text: &str, count: usize) -> Vec<(&'static StepDoc, &'static str)> {
-    let wanted = without_values(text);
+    let (wanted, nouns) = (without_values(text), nouns::of(text));
     let all = steps(keyword).flat_map(|step| {
         let examples = step.examples.iter().map(|example| (*example, *example));
         let others = OTHER_WORDINGS.into_iter().filter(|(_, example)| step.examples.contains(example));
         examples.chain(others).map(move |(text, example)| (text, (step, example)))
     });
     let mut found: Vec<(f64, (&StepDoc, &str))> = all
-        .map(|(text, example)| (likeness(&wanted, &without_values(text)), example))
+        .map(|(text, example)| {
+            let likeness = likeness(&wanted, &without_values(text));
+            (likeness + nouns::bonus(&nouns, &nouns::of(text)), example)
+        })
         .filter(|(likeness, _)| *likeness > LIKENESS_MIN)
         .collect();
     found.sort_by(|(a, _), (b, _)| b.total_cmp(a));

@@ -122,6 +122,21 @@ fn suggests_the_nearest_step_for_an_unknown_one() {
 }
 
 #[test]
+fn suggests_a_step_about_the_same_thing() {
+    for (text, thing) in [
+        ("the alert \"KubeNodeNotReady\" is raised", "alert"),
+        ("Then alert \"ClusterOperatorDown\" goes off", "alert"),
+        ("When node worker-0 is switched off", "node"),
+        ("Then node worker-0 has been restarted 2 times", "node"),
+        ("When I stop pool worker", "pool"),
+    ] {
+        let Lookup::Nearest(like) = find(text) else { panic!("{text} is a step") };
+        let first = like.first().map(|(_, example)| *example).unwrap_or_default();
+        assert!(first.contains(thing), "{text}: {like:?}");
+    }
+}
+
+#[test]
 fn suggests_a_step_by_its_other_wordings() {
     for (text, example) in [
         ("the upgrade is finished", "within 3 hours the update is complete"),

@@ -10,10 +10,10 @@ use windtunnel_core::requests::faults::RequestFilter;
 
 use super::definition::planned;
 use crate::plan::{
-    Action, ExpectedTime, FaultEvent, FaultTarget, InjectedFault, PlannedStep, ProgramPlan, Step,
+    Action, ExpectedTime, FaultEvent, FaultTarget, InjectedFault, PlannedStep, ProgramPlan, Since, Step,
 };
 use crate::scenario::{self, Kinds, ScenarioErrors};
-use crate::steps::phrase::duration;
+use crate::steps::phrase::{duration, number};
 
 /// A step of a feature with the values that its pattern captured.
 #[derive(Debug)]
@@ -54,7 +54,24 @@ impl<'s> Call<'s> {
         })
     }
 
-    /// Returns a step that starts a fault at the moment of the text, or without a fault ends those of the target.
+    /// Returns the moment from which the step counts: `since the last update`, `since step 3`, `in the last 5 minutes`, or
+    /// the last action.
+    pub(in crate::steps) fn since(&self) -> Result<Since, String> {
+        if let Some(span) = self.named("back") {
+            return duration(span).map(Since::Back);
+        }
+        if let Some(step) = self.named("step") {
+            return number(step).map(Since::Step);
+        }
+        Ok(match self.named("since") {
+            Some("start") => Since::Start,
+            Some("last update") => Since::LastUpdate,
+            _ => Since::LastAction,
+        })
+    }
+
+    /// Returns a step that starts a fault at the moment of the text (`at 70 minutes` waits for it, `after 20 minutes` does
+    /// not), or without a fault ends those of the target.
     pub(super) fn fault(
         &self,
         kinds: &Kinds,
@@ -62,8 +79,13 @@ impl<'s> Call<'s> {
         fault: Option<InjectedFault>,
     ) -> Result<Step, String> {
         let lasts = self.named("for").map(duration).transpose()?;
+        let after = self.named("after").map(duration).transpose()?;
         Ok(Step::Act(match (fault, self.event(kinds)?) {
-            (Some(fault), event) => Action::Fault { fault, event, after: SignedDuration::ZERO, lasts },
+            (Some(fault), event) => Action::Fault { fault, event, after: after.unwrap_or_default(), lasts },
+            (None, None) if after.is_some() => {
+                return Err("only the beginning of a fault can come later: expected a fault, or `at <time>`"
+                    .to_owned());
+            }
             (None, None) => Action::Heal(target),
             (None, Some(event)) => {
                 return Err(format!("only the beginning of a fault can wait for {event}"));
@@ -199,6 +221,20 @@ mod tests {
         assert_eq!(change("2 of Node/worker-*"), Ok(Some("change 2 of Node/worker-*".to_owned())));
         assert_eq!(change("1 of Pod"), Ok(Some("change 1 of Pod".to_owned())));
         assert!(change("0 of Pod").is_err() && change("2 of Nod").is_err());
+    }
+
+    #[test]
+    fn a_fault_may_begin_later_without_a_wait() {
+        let step = step("after 20 minutes operator dns degrades for 5 minutes");
+        let (_, call) = catalogue::call(&step).unwrap();
+        assert_eq!(call.moment(), Ok(None));
+        let fault = |fault| call.fault(&Kinds::default(), FaultTarget::Operator("dns".to_owned()), fault);
+        assert!(fault(None).is_err());
+        let degraded = InjectedFault::RenderFlips("worker".to_owned(), 1);
+        let Ok(Step::Act(Action::Fault { after, lasts, .. })) = fault(Some(degraded)) else {
+            panic!("no fault")
+        };
+        assert_eq!((after.as_mins(), lasts.map(|lasts| lasts.as_mins())), (20, Some(5)));
     }
 
     fn step(text: &str) -> gherkin::Step {

@@ -38,11 +38,18 @@ pub(in crate::steps) enum Make {
 }
 
 /// Parts of many patterns, by their names in patterns. [`Call`] parses the values of their groups.
-const PARTS: [(&str, &str); 9] = [
+const PARTS: [(&str, &str); 10] = [
     ("{at}", r"(?:at (?<at>\d+ \w+) )?"),
-    ("{at or change}", r"(?:at (?:(?<at>\d+ \w+)|change (?<change>\d+) of (?<changed>\S+)) )?"),
+    (
+        "{at or change}",
+        r"(?:at (?:(?<at>\d+ \w+)|change (?<change>\d+) of (?<changed>\S+)) |after (?<after>\d+ \w+) )?",
+    ),
     ("{timing}", r"(?<timing>(?:within|throughout) \d+ \w+ )?"),
     ("{within}", r"(?<timing>within \d+ \w+ )?"),
+    (
+        "{since}",
+        r"(?: since (?:the (?<since>start|last action|last update)|step (?<step>\d+))| in the last (?<back>\d+ \w+))?",
+    ),
     ("{for}", r"(?: for (?<for>\d+ \w+))?"),
     ("{of}", r"(?: of (?<kind>[^\s/]+)(?:/(?<name>\S+))?)?"),
     ("{by}", r"(?: by (?<by>\S+))?"),

@@ -94,11 +94,17 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
         },
     ),
     then(
-        r"(exactly )?these writes were made in this order:",
-        "Writes since the start, in this order. The table has the columns `by`, `verb`, `object`, `part`, \
+        r"(exactly )?these writes were made in this order{since}:",
+        "Writes in this order, of those since the last action, or since another moment. The table has the columns `by`, `verb`, `object`, `part`, \
          `code` and `message`; an empty cell matches anything. With `exactly`, no other write matches a \
          row.",
-        &["these writes were made in this order:", "exactly these writes were made in this order:"],
+        &[
+            "these writes were made in this order:",
+            "exactly these writes were made in this order since the start:",
+            "these writes were made in this order since the last update:",
+            "these writes were made in this order since step 3:",
+            "these writes were made in this order in the last 5 minutes:",
+        ],
         |world, call| {
             let [exactly] = call.values();
             let Some((head, rows)) = call.rows().unwrap_or_default().split_first() else {
@@ -106,9 +112,9 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
             };
             let wanted = rows.iter().map(|row| write(&world.kinds, head, row)).collect::<Result<_, _>>()?;
             Ok(if exactly.is_empty() {
-                ExpectedState::Writes(wanted)
+                ExpectedState::Writes(wanted, call.since()?)
             } else {
-                ExpectedState::OnlyWrites(wanted)
+                ExpectedState::OnlyWrites(wanted, call.since()?)
             })
         },
     ),

@@ -93,13 +93,26 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
         },
     ),
     then(
-        r#"{timing}alert "(\w+)"(?: about "([^"]+)")? is( not)? (pending|firing)"#,
+        r#"{timing}(?:the )?alert "(\w+)"(?: about "([^"]+)")? is( not)? (pending|firing)"#,
         "The state of a Prometheus alert, optionally with the value of its label `name`.",
         &[r#"within 15 minutes alert "ClusterOperatorDown" about "etcd" is not firing"#],
         |_, call| {
             let [name, about, not, state] = call.values();
             let wanted = alert_match(name, about, &state);
             Ok(if not.is_empty() { ExpectedState::Alert(wanted) } else { ExpectedState::NoAlert(wanted) })
+        },
+    ),
+    then(
+        r#"{timing}(?:the )?alert "(\w+)"(?: about "([^"]+)")? (fires|does not fire)"#,
+        "A Prometheus alert is firing, or is not, optionally with the value of its label `name`.",
+        &[
+            r#"within 15 minutes the alert "ClusterOperatorDown" about "etcd" fires"#,
+            r#"alert "ClusterOperatorDown" does not fire"#,
+        ],
+        |_, call| {
+            let [name, about, fires] = call.values();
+            let wanted = alert_match(name, about, "firing");
+            Ok(if fires == "fires" { ExpectedState::Alert(wanted) } else { ExpectedState::NoAlert(wanted) })
         },
     ),
     then(

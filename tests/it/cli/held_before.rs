@@ -89,7 +89,7 @@ timeline:
 - advance: 1m
 - apply: {apiVersion: v1, kind: Namespace, metadata: {name: other}}
 - expect: {alert: {name: ClusterOperatorDown, state: firing}, within: 1h}
-- expect: {writes: [{object: ClusterOperator/dns, by: operator/dns-operator}], within: 1m}
+- expect: {writes: [{object: ClusterOperator/dns, by: operator/dns-operator}], within: 1m, since: start}
 - expect: {log: {pod: openshift-cluster-version/cluster-version-operator, contains: dns}, within: 1h}
 - expect: {node: worker-0, phase: Updated, within: 1m}
 - expect: {alert: {name: ClusterOperatorDegraded}, absent: true, within: 1m}

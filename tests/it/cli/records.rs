@@ -182,6 +182,8 @@ fn status_shows_any_moment_of_a_record() {
         ");
     let table = status(&["--details", "operators"]).stdout;
     assert!(table.contains("\nUpdating Cluster Operators\nNAME "), "{table}");
+    let late = status(&["--at", "3000h"]);
+    assert!(late.stderr.contains("--at: 3000h is after the end of the record, which is "), "{}", late.stderr);
     let wrong = status(&["--at", "soon"]);
     assert_eq!(wrong.code, Some(2));
     assert_eq!(wrong.stderr, "error: --at: expected a time since the start such as `1h30m`, found `soon`\n");

@@ -60,12 +60,69 @@ fn never_finds_an_alert_that_has_ended() {
 
 #[test]
 fn exactly_rejects_missing_and_additional_writes() {
-    let written = |items: &str, more: &str| format!("- expect: {{writes: [{items}]{more}}}\n");
+    let written = |items: &str, more: &str| format!("- expect: {{writes: [{items}]{more}, since: start}}\n");
     let write = "{by: administrator, object: ConfigMap/default/a}";
     let all = [write; 3].join(", ");
     passes(&(written(write, "") + &written(&all, ", exactly: true")));
     fails(&written(write, ", exactly: true"), "write 2 is unexpected: ");
     fails(&written(&[write; 4].join(", "), ", exactly: true"), "write 4 of 4 is missing");
+}
+
+#[test]
+fn writes_and_requests_count_since_a_moment() {
+    // The update and the deletion of the ConfigMap are the last actions.
+    let made = |verb: &str, since: &str| {
+        format!(
+            "- expect: {{writes: [{{by: administrator, verb: {verb}, object: ConfigMap/default/a}}]{since}}}\n"
+        )
+    };
+    passes(&made("delete", ""));
+    passes(&made("patch", ""));
+    fails(&made("create", ""), "counted since the last action, from 1m6s on");
+    fails(&made("create", ", since: {step: 3}"), "counted since step 3, from 1m5s on");
+    for since in ["start", "{step: 2}", "1m"] {
+        passes(&made("create", &format!(", since: {since}")));
+    }
+    fails(&made("create", ", since: last-update"), "no update was requested before this step");
+    let none = |since: &str| {
+        format!("- expect: {{requests: {{by: administrator, verb: create, at-most: 0{since}}}}}\n")
+    };
+    passes(&none(""));
+    fails(&none(", since: start"), "1 such requests, the first after 1m5s");
+    let unknown = timeline(&made("create", ", since: begin"));
+    assert!(unknown.contains("expected one of `start`, `last-action`, `last-update`"), "{unknown}");
+}
+
+#[test]
+fn a_field_that_no_object_has_is_named() {
+    let expect =
+        "- expect: {object: ClusterVersion/version, fields: {\"status.histroy[0].state\": Completed}}\n";
+    fails(expect, "seen: no such field `status.histroy`; did you mean `status.history`?");
+}
+
+#[test]
+fn a_patch_of_an_unknown_field_prints_the_warning_of_the_client() {
+    let text = "name: n\ncluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}}\ntimeline:\n\
+                - patch: {object: MachineConfigPool/worker, merge: {spec: {pause: true, maxUnavailable: 1}}}\n\
+                - expect: {object: MachineConfigPool/worker, fields: {spec.maxUnavailable: 1}}\n";
+    let printed = check(&[("a.yaml", text)], &["run", "a.yaml"]);
+    assert!(printed.starts_with("exit 0"), "{printed}");
+    assert!(printed.contains("Warning: unknown field \"spec.pause\""), "{printed}");
+}
+
+#[test]
+fn a_healthy_target_cannot_be_healed() {
+    fails(
+        "- heal: {node: master-0}\n",
+        "node master-0 has no fault that this step could end (no fault is in effect)",
+    );
+    fails(
+        "- fault: {operator: dns, is: degraded}\n- heal: {operator: etcd}\n",
+        "operator etcd has no fault that this step could end (in effect are: operator dns is degraded)",
+    );
+    passes(
+        "- fault: {operator: dns, is: degraded, after: 1h}\n- heal: {operator: dns}\n- expect: {object: ClusterVersion/version}\n",
+    );
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
 pub(super) const MODULES: &[(&str, &[&str])] = &[
     ("folders", &[]),
     ("record", &["core"]),
-    ("plan", &["core", "controllers", "openshift", "update_status"]),
+    ("plan", &["core", "apiserver::known_fields", "controllers", "openshift", "update_status"]),
     ("scenario", &["core", "controllers", "openshift", "update_status", "plan"]),
     (
         "backends",
