@@ -120,6 +120,7 @@ fn waited_for(view: &View, cluster_version: &Object) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+    use windtunnel_core::resources::CLUSTER_VERSIONS;
     use windtunnel_core::{Change, ChangeKind, Resource};
 
     use super::*;

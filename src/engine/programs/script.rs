@@ -65,7 +65,7 @@ impl Simulation {
 
     fn script_output(&mut self, code: i64) -> CommandOutput {
         let lines = std::mem::take(&mut self.programs.script_lines);
-        let stdout = lines.iter().map(|line| format!("{line}\n")).collect();
+        let stdout = lines.iter().fold(String::new(), |text, line| text + line + "\n");
         CommandOutput { stdout, stderr: String::new(), code: u8::try_from(code).unwrap_or(u8::MAX) }
     }
 }

@@ -33,7 +33,8 @@ use crate::record::{Event, Secrets};
 /// The questions of a sweep.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The moments at which copies of the cluster are asked.
+    /// The moments at which copies of the cluster are asked. Of moments that leave writes out, a sweep searches on between the last
+    /// one from which the cluster arrives and the first one from which it does not.
     pub moments: Moments,
     /// The request to them, or the fault in them.
     pub request: Request,
@@ -73,12 +74,37 @@ pub fn sweep(plan: &Plan, seed: u64, options: &Options) -> Result<Sweep, Session
     if let Request::Kill(component) = &options.request {
         session.component(component)?;
     }
-    let (failure, branches) = run_with_branches(&mut session, plan, options);
+    let (failure, mut branches) = run_with_branches(&mut session, plan, options);
+    if let Some(moments) = unsampled(&branches, &options.moments) {
+        let mut again = Session::start(plan, seed)?;
+        let (_, between) = run_with_branches(&mut again, plan, &Options { moments, ..options.clone() });
+        branches.extend(edge(between));
+        branches.sort_by_key(|branch| (branch.moment.at, branch.moment.writes));
+        branches.dedup_by(|one, other| one.moment == other.moment);
+    }
     let (length, secrets) = (session.elapsed(), Arc::clone(session.secrets()));
     let record = session.into_record();
     let in_run = record.entries.iter().filter(|entry| !record.is_set_up(entry));
     let writes = in_run.filter(|entry| matches!(entry.event, Event::Write(_))).count();
     Ok(Sweep { branches, writes, length, failure, secrets })
+}
+
+/// Returns all moments between the last sampled one from which the cluster arrives and the first one from which it does not;
+/// `None` if it arrives from all, or if nothing was left out.
+fn unsampled(branches: &[Branch], moments: &Moments) -> Option<Moments> {
+    if matches!(moments, Moments::EveryWrite | Moments::Within(..)) {
+        return None;
+    }
+    let bad = branches.iter().position(|branch| !branch.verdict.arrives())?;
+    let from = bad.checked_sub(1).map_or(SignedDuration::ZERO, |good| branches[good].moment.at);
+    Some(Moments::Within(from, branches[bad].moment.at))
+}
+
+/// The first branch that does not arrive, and the one before it.
+fn edge(branches: Vec<Branch>) -> impl Iterator<Item = Branch> {
+    let bad = branches.iter().position(|branch| !branch.verdict.arrives()).unwrap_or(branches.len());
+    let first = bad.saturating_sub(1);
+    branches.into_iter().skip(first).take(bad + 1 - first)
 }
 
 /// Runs the plan on this thread, and its branches on others. Returns the failed step, and the branches in the order of

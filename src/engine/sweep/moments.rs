@@ -16,6 +16,8 @@ pub enum Moments {
     /// Each moment with a write. Writes at the same virtual time are one moment, and those of a cluster's routine are none:
     /// Events, insights, and renewals of Leases.
     EveryWrite,
+    /// As `EveryWrite`, after the first of these times since the start of the run, and up to the second.
+    Within(SignedDuration, SignedDuration),
     /// The moments in this distance from each other, counted from the start of the run.
     Every(SignedDuration),
     /// The moments at which a ClusterOperator reports other versions.
@@ -70,8 +72,12 @@ impl Finder {
         }
         let (epoch, now) = (simulation.record.header.epoch, simulation.now());
         let is_due = self.is_due(epoch, now);
-        let is_meant = match self.moments {
+        let is_meant = match &self.moments {
             Moments::EveryWrite => new.iter().any(|write| !is_routine(write)),
+            Moments::Within(from, to) => {
+                let at = now.duration_since(epoch);
+                *from < at && at <= *to && new.iter().any(|write| !is_routine(write))
+            }
             Moments::EachOperator => new.iter().any(|write| changes_versions(write)),
             Moments::Every(_) | Moments::At(_) => is_due,
         };
@@ -102,7 +108,7 @@ impl Finder {
         if self.next.is_none_or(|next| next <= now) {
             let elapsed = now.duration_since(epoch);
             self.next = match &self.moments {
-                Moments::EveryWrite | Moments::EachOperator => None,
+                Moments::EveryWrite | Moments::EachOperator | Moments::Within(..) => None,
                 Moments::Every(span) => {
                     let passed = elapsed.as_millis().max(0) / span.as_millis().max(1);
                     let next = i64::try_from((passed + 1) * span.as_millis().max(1)).unwrap_or(i64::MAX);

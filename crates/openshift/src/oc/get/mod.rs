@@ -200,7 +200,7 @@ impl Get {
             Output::Json => output.print(&serde_json::to_string_pretty(&object).unwrap_or_default()),
             // The output of a template has no final line break.
             Output::Path(pieces) => {
-                output.stdout = pieces.iter().map(|piece| piece.evaluate(&object)).collect()
+                output.stdout = pieces.iter().map(|piece| piece.evaluate(&object)).collect();
             }
             _ => output.stdout = yaml::to_string(&object).unwrap_or_default(),
         }
