@@ -54,7 +54,7 @@ pub fn scripts(timeline: &[PlannedStep]) -> Vec<ProgramPlan> {
                     folder: None,
                     time: ProgramTime::Lockstep,
                     permission: Permission::Missing { line: planned.line, column: planned.column },
-                })
+                });
             }
             Step::Retry(retry) => found.extend(scripts(&retry.steps)),
             _ => {}

@@ -116,11 +116,7 @@ impl StartFrom {
                 cluster.releases.push(ReleasePlan::plain(release));
             }
         }
-        cluster.objects = gates(all(&CONFIG_MAPS));
-        if !cluster.objects.is_empty() {
-            cluster.acknowledges_gates = false;
-            notices.push("admin gates, and their acknowledgements".to_owned());
-        }
+        take_gates(all(&CONFIG_MAPS), &mut cluster, &mut notices);
         if let Some(platform) =
             all(&INFRASTRUCTURES).find(|object| object.name() == "cluster").and_then(platform)
         {
@@ -214,8 +210,12 @@ fn release(entry: &Value) -> Result<Release, String> {
     Ok(Release { image, ..release })
 }
 
-/// Returns the ConfigMaps with the admin gates and their acknowledgements.
-fn gates<'a>(found: impl Iterator<Item = &'a Object>) -> Vec<PlannedObject> {
+/// Takes over the ConfigMaps with the admin gates and their acknowledgements.
+fn take_gates<'a>(
+    found: impl Iterator<Item = &'a Object>,
+    cluster: &mut ClusterPlan,
+    notices: &mut Vec<String>,
+) {
     let names = [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")];
     let found = found.filter(|map| names.contains(&(map.namespace(), map.name())) && !map["data"].is_null());
     let own = |map: &Object| {
@@ -226,7 +226,11 @@ fn gates<'a>(found: impl Iterator<Item = &'a Object>) -> Vec<PlannedObject> {
             "data": map["data"],
         })
     };
-    found.map(|map| PlannedObject { place: None, object: own(map) }).collect()
+    cluster.objects = found.map(|map| PlannedObject { place: None, object: own(map) }).collect();
+    if !cluster.objects.is_empty() {
+        cluster.acknowledges_gates = false;
+        notices.push("admin gates, and their acknowledgements".to_owned());
+    }
 }
 
 /// Returns the releases of a scenario, with the images that the dump has for them.
