@@ -68,7 +68,7 @@ const TIMELINES: &[(&str, FailureKind, &str)] = &[
     ),
     (
         "a field that does not exist",
-        Product,
+        Scenario,
         "- expect: {object: ClusterVersion/version, fields: {status.histroy: a}}\n",
     ),
     (
