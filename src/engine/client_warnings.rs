@@ -8,7 +8,7 @@ use super::runtime::Simulation;
 use crate::plan::path;
 use crate::record::Event;
 
-/// The start of the line of a command that only stands for the warnings of an action.
+/// The start of the line of a command that only reports the warnings of an action.
 const CLIENT: &str = "oc ";
 
 /// The start of a warning.

@@ -205,7 +205,7 @@ fn case(Named { result, name, output }: Named<'_>) -> TestCase {
     case.set_time(result.wall.map_or(Duration::ZERO, |wall| wall.took));
     case.add_property(Property::new("seed", result.seed.to_string()));
     case.add_property(cluster_seconds(result.virtual_time));
-    case.add_properties(result.omissions.iter().map(|left| Property::new("left-out", left.to_string())));
+    case.add_properties(result.omissions.iter().map(|left| Property::new("left-out", left.as_str())));
     case.add_properties(result.ids.iter().map(|id| Property::new("id", id.as_str())));
     if !output.is_empty() {
         case.set_system_out(output);

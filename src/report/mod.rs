@@ -32,7 +32,6 @@ use windtunnel_core::text::truncate;
 
 use self::seeds::SeedRuns;
 use self::steps::{Outcome, StepResult, Written};
-use crate::plan::LeftOut;
 use crate::record::{Event, FailureKind, Record, Secrets};
 
 /// The tag of scenarios that must fail. If one passes, the suite would not notice real failures.
@@ -72,7 +71,7 @@ pub struct ScenarioResult {
     /// Line and column of the failed step in the file, if known.
     pub failed_at: Option<(usize, usize)>,
     /// The objects of a dump that can hold an update up, and that the run left out.
-    pub omissions: Vec<LeftOut>,
+    pub omissions: Vec<String>,
     /// Why it did not run; `None` if it ran.
     pub skipped: Option<String>,
     /// Name of the feature; empty if there is none.

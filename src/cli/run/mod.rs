@@ -1,6 +1,6 @@
 //! `windtunnel run` and `windtunnel test`: run YAML scenarios and Gherkin features together, and print their results in order.
 //!
-//! * `scenarios.rs`, `features.rs`: what is particular to each; `no_features.rs` stands in for a build without Gherkin
+//! * `scenarios.rs`, `features.rs`: what is particular to each; `no_features.rs`: a build without Gherkin
 //! * `until.rs`: `--until`; `watch.rs`: `--watch`
 //! * the checks that repeat a YAML scenario: `restarts.rs` (`--check-restarts`), `restored.rs` (`--check-restored`),
 //!   `program_checks.rs` (programs of the user), with `reproduction.rs` for emitted scenarios

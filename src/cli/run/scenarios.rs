@@ -178,9 +178,10 @@ fn run_once(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, suite: &Suite
     if args.check_restored && result.passed() {
         result.fail(FailureKind::Product, restored::check(plan, seed));
     }
-    result.omissions = omissions::of(plan, &outcome.record);
+    let omissions = omissions::of(plan, &outcome.record);
+    result.omissions = omissions.iter().map(ToString::to_string).collect();
     if result.passed() {
-        result.fail(FailureKind::Tool, omissions::failure(&result.omissions));
+        result.fail(FailureKind::Tool, omissions::failure(&omissions));
     }
     let result = ScenarioResult { wall, ..result }.without_secrets(&outcome.secrets);
     suite.finished(result, Arc::new(outcome.record), outcome.snapshots)

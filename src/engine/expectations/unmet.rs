@@ -29,7 +29,8 @@ pub(in crate::engine) fn unmet_error(
     what: &ExpectedState,
     why: &str,
 ) -> SessionError {
-    if let Some(text) = no_such_field(&simulation.view, what) {
+    // Without a similar field, it may be one that the release before had.
+    if let Some(text) = no_such_field(&simulation.view, what).filter(|text| text.contains("; did you mean ")) {
         return SessionError::CannotHold(text);
     }
     if let Some(hint) = near_name(simulation, what) {

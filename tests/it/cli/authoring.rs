@@ -177,7 +177,7 @@ fn interrupt(environment: &TestEnvironment, command: &str, ending: &str, code: i
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(stderr.matches("interrupted: ").count(), 1, "{stderr}");
     let xml = environment.read("junit.xml");
-    assert!(xml.contains("tests=\"200\"") && xml.trim_end().ends_with("</testsuites>"), "{xml}");
+    assert!(xml.contains("tests=\"400\"") && xml.trim_end().ends_with("</testsuites>"), "{xml}");
     assert!(xml.contains("message=\"the run was interrupted before this scenario\""), "{xml}");
 }
 

@@ -32,7 +32,7 @@ fn ends(output: &str) -> Vec<&str> {
 #[test]
 fn the_timeline_marks_what_held_before_the_action_and_ever_since() {
     let output = run(AT_ONCE, &["--lenient"]);
-    assert!(output.contains("at once  ("), "{output}");
+    assert!(output.contains("at once (product)  ("), "{output}");
     let marks: Vec<bool> = ends(&output).iter().map(|end| end.ends_with("(held before)")).collect();
     // Progressing is False again at the end, but not since before the update. The last one says no `within`.
     assert_eq!(marks, [true, true, false, false, false, false], "{output}");

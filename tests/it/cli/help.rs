@@ -12,7 +12,7 @@ fn the_help_lists_the_commands() {
     Usage: windtunnel <COMMAND>
 
     Commands:
-      run             Run scenarios and print the results
+      run             Run scenarios and features, and print the results
       report          Print the timeline of a record, or the results of several; write the page of all
       logs            Print the logs of simulated programs in a record; without a pod, list them
       must-gather     Write the cluster of a record, with its logs, as the files of a must-gather
@@ -34,7 +34,7 @@ fn the_help_lists_the_commands() {
                       recorded run
       envtest         Run a command with the programs of controller-runtime's envtest
       replay          Replay a record in a served cluster
-      test            Run Gherkin features
+      test            Run features and scenarios: as `run`, but without paths the folder `features`
       split-upgrade   Split a scenario or a feature into pre- and post-upgrade scenarios
       steps           List the Gherkin steps, or find the step for a text
       clean           Remove the clusters and objects of killed runs, and of runs with --keep
@@ -65,25 +65,30 @@ fn the_help_lists_the_commands() {
 fn the_help_of_run_lists_the_options() {
     insta::assert_snapshot!(check(&[], &["run", "--help"]), @"
     exit 0
-    Run scenarios and print the results
+    Run scenarios and features, and print the results
 
     Usage: windtunnel run [OPTIONS] [PATHS]...
 
     Arguments:
       [PATHS]...
-              Scenario files, or folders to search for `*.yaml`
-              
-              [default: scenarios]
+              Scenario and feature files, or folders to search for `*.yaml` and `*.feature` [default:
+              the folder `scenarios`; of `test`, the folder `features`]
 
     Options:
           --payload <VERSION=DIR>
               Read the payload of a release from a folder, as written by `oc adm release extract`; the
-              release exists in every scenario
+              release exists in every scenario. This flag, `--start-from` and the `--check-*` flags are
+              for YAML scenarios only
 
           --start-from <PATH>
               Start with the cluster of a record or a dump (as for `serve --from`) instead of the
               scenario's: its release and history, nodes, channel, capabilities, known updates and
               faults. Standard error lists the parts not taken
+
+          --ignore <KIND>
+              Let a run of `--start-from` pass although it leaves out objects of this kind that can hold
+              an update up, such as `PodDisruptionBudget`; may be repeated. The result says `with
+              omissions`
 
           --check-determinism
               Run each scenario three times, and fail if the records differ
@@ -124,14 +129,14 @@ fn the_help_of_run_lists_the_options() {
               Run each scenario with each of these seeds, such as `1..50` or `1,7,20..30`, and print the
               seeds with which it fails. Reports have the first run that failed, or else the first run
 
-          --record <FILE>
-              Write the record of the run to FILE; for several scenarios, one record each to the folder
-              FILE
+          --record <PATH>
+              Write the record of the scenario to the file PATH; if PATH ends with `/` or is a folder,
+              the record of each scenario into it
 
-          --strict
-              Fail expectations with `within` that have held since before the last action: they pass
-              whatever it does. The tag `@strict` asks for it in a feature, the key `strict` in a
-              scenario
+          --lenient
+              Let expectations with `within` pass that have held since before the last action, and
+              therefore pass whatever it does. The tag `@lenient` asks for it in a feature, the line
+              `strict: false` in a scenario
 
           --update-snapshots
               Write the files with expected statuses instead of comparing with them
@@ -308,8 +313,8 @@ fn the_help_of_report_lists_the_options() {
 
     Options:
           --html <FILE>      Write the timelines as one HTML page
-          --junit <FILE>     Write the results of all records as one JUnit XML file, with a test case for
-                             each record
+          --junit <FILE>     Write the results of all records as one JUnit XML file, with a test case
+                             for each record
       -v, --verbose          Print all insights at the end as YAML, instead of a line for each that
                              changed
           --width <COLUMNS>  Width of a timeline in columns; 0 cuts no line [default: the terminal's, or
@@ -324,17 +329,61 @@ fn the_help_of_report_lists_the_options() {
 fn the_help_of_test_lists_the_options() {
     insta::assert_snapshot!(check(&[], &["test", "--help"]), @"
     exit 0
-    Run Gherkin features
+    Run features and scenarios: as `run`, but without paths the folder `features`
 
     Usage: windtunnel test [OPTIONS] [PATHS]...
 
     Arguments:
       [PATHS]...
-              Feature files, or folders to search for `*.feature`
-              
-              [default: features]
+              Scenario and feature files, or folders to search for `*.yaml` and `*.feature` [default:
+              the folder `scenarios`; of `test`, the folder `features`]
 
     Options:
+          --payload <VERSION=DIR>
+              Read the payload of a release from a folder, as written by `oc adm release extract`; the
+              release exists in every scenario. This flag, `--start-from` and the `--check-*` flags are
+              for YAML scenarios only
+
+          --start-from <PATH>
+              Start with the cluster of a record or a dump (as for `serve --from`) instead of the
+              scenario's: its release and history, nodes, channel, capabilities, known updates and
+              faults. Standard error lists the parts not taken
+
+          --ignore <KIND>
+              Let a run of `--start-from` pass although it leaves out objects of this kind that can hold
+              an update up, such as `PodDisruptionBudget`; may be repeated. The result says `with
+              omissions`
+
+          --check-determinism
+              Run each scenario three times, and fail if the records differ
+
+          --check-restarts
+              Continue each scenario in a copy of the cluster once per write of each simulated
+              component, kill the component right after that write, and fail if a final state differs. A
+              scenario with `programs` is repeated from the start, once with a kill before and once
+              after each write of each program
+
+          --check-staleness
+              Repeat each scenario with `programs` for each event that a program may see late: once with
+              a view that lacks it for ten seconds, and twice with a restart. Fail if a final state
+              differs
+
+          --check-gaps
+              Repeat each scenario with `programs` for each intermediate state of an object that a
+              program may never see. Fail if a final state differs
+
+          --check-runs <N>
+              Try at most N of the possible faults of programs in each check, evenly spread
+
+          --emit <DIR>
+              Write a scenario into this folder for each difference that faults of programs make,
+              instead of printing its faults only
+
+          --check-restored
+              Take each cluster back to its first release at the end, unless the scenario does, and fail
+              if the cluster differs from its state before the update, and from a second cluster that
+              was not updated
+
           --seed <SEED>
               Seed of every random draw
               
@@ -344,14 +393,14 @@ fn the_help_of_test_lists_the_options() {
               Run each scenario with each of these seeds, such as `1..50` or `1,7,20..30`, and print the
               seeds with which it fails. Reports have the first run that failed, or else the first run
 
-          --record <FILE>
-              Write the record of the run to FILE; for several scenarios, one record each to the folder
-              FILE
+          --record <PATH>
+              Write the record of the scenario to the file PATH; if PATH ends with `/` or is a folder,
+              the record of each scenario into it
 
-          --strict
-              Fail expectations with `within` that have held since before the last action: they pass
-              whatever it does. The tag `@strict` asks for it in a feature, the key `strict` in a
-              scenario
+          --lenient
+              Let expectations with `within` pass that have held since before the last action, and
+              therefore pass whatever it does. The tag `@lenient` asks for it in a feature, the line
+              `strict: false` in a scenario
 
           --update-snapshots
               Write the files with expected statuses instead of comparing with them

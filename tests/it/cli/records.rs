@@ -105,7 +105,7 @@ fn an_invalid_record_is_reported_with_its_line() {
     insta::assert_snapshot!(damaged(5, "{\"at\": 5, \"stepp\": \"x\"}"), @"
     exit 2
     --- stderr
-    error: r.jsonl:5: expected an entry of a record: unknown field `stepp`, expected one of `at`, `write`, `step`, `outcome`, `failure`, `heldBefore`, `command`, `code`, `stdout`, `stderr`, `kubernetes`, `alert`, `labels`, `annotations`, `process`, `fault`, `pod`, `started` at column 17
+    error: r.jsonl:5: expected an entry of a record: unknown field `stepp`, expected one of `at`, `write`, `step`, `outcome`, `failure`, `failureKind`, `heldBefore`, `command`, `code`, `stdout`, `stderr`, `kubernetes`, `alert`, `labels`, `annotations`, `process`, `fault`, `pod`, `started` at column 17
     ");
     insta::assert_snapshot!(check(&[], &["report", "none.jsonl"]), @"
         exit 2

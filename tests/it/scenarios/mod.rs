@@ -248,7 +248,7 @@ fn wrong_expectation_of_a_scenario_fails_with_seen_state_and_pending_work() {
         "{object: ClusterVersion/version, condition: {type: Progressing, status: \"True\"}, within: 10s}";
     let (outcome, failure) = run(&stalled_update(wrong), 1);
     insta::assert_snapshot!(redact_pod_name(&failure), @r#"
-    canary.yaml:8:3: expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
+    canary.yaml:8:3: expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"; ReleaseAccepted=False RetrievePayload "Retrieving payload failed version="" image="quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000" failure=Unable to download and prepare the update: fetching update payload: pod version--xxxxx failed at pending with reason "" and message "" and status initcontainer cleanup is waiting with reason ...
       pending: kubelet/master-0 waits for: pulling quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 for pods/openshift-cluster-version/version--xxxxx
       pending: cluster-version-operator waits for: retrieving quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000
     "#);
@@ -417,7 +417,7 @@ mod features {
         assert_eq!(passing, "", "a true expectation must pass");
         let failure = failure("within 10 seconds ClusterVersion condition Progressing is True");
         insta::assert_snapshot!(redact_pod_name(&failure), @r#"
-        within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"
+        within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False "Cluster version is 4.20.1"; ReleaseAccepted=False RetrievePayload "Retrieving payload failed version="" image="quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000" failure=Unable to download and prepare the update: fetching update payload: pod version--xxxxx failed at pending with reason "" and message "" and status initcontainer cleanup is waiting with reason ...
           pending: kubelet/master-0 waits for: pulling quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 for pods/openshift-cluster-version/version--xxxxx
           pending: cluster-version-operator waits for: retrieving quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000
         "#);

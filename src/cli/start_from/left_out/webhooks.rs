@@ -76,7 +76,8 @@ fn sees_updates(dump: &Dump<'_>, webhook: &Value) -> bool {
     });
     let selector = &webhook["namespaceSelector"];
     let mut namespaces = dump.all(&NAMESPACES).peekable();
-    let sees_namespaces = namespaces.peek().is_none()
+    let sees_namespaces = selector.is_null()
+        || namespaces.peek().is_none()
         || namespaces.any(|namespace| selector_matches(selector, &namespace["metadata"]["labels"]));
     sees_kinds && sees_namespaces
 }

@@ -23,9 +23,9 @@ const FEATURE: &str = r#"Feature: One feature for every backend
     Given a 4.14.1 cluster with 1 control-plane node and 1 worker
     And release 4.14.8 exists
     And the feature set "DevPreviewNoUpgrade"
-    When I ask for published insights
     Then within 5 minutes alert "UpdateAvailable" is firing
-    When I update to 4.14.8
+    When I ask for published insights
+    And I update to 4.14.8
     Then within 20 minutes the insight about ClusterVersion/version has condition Updating True
     And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.14.8"
     And ClusterVersion field "status.history[0].state" is "Completed"

@@ -13,7 +13,7 @@ const SCENARIO: &str = "name: n\ncluster: {version: 4.14.1, nodes: {control-plan
                         releases: {4.14.8: }\n\
                         timeline:\n- update: {to: 4.14.8}\n\
                         - expect: {object: ClusterVersion/version, condition: {type: Progressing, status: \"False\"}, \
-                        fields: {\"status.history[0].state\": Completed}, within: 3h}\n";
+                        fields: {\"status.history[0].version\": 4.14.8, \"status.history[0].state\": Completed}, within: 3h}\n";
 
 fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
