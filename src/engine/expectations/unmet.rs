@@ -30,7 +30,8 @@ pub(in crate::engine) fn unmet_error(
     why: &str,
 ) -> SessionError {
     // Without a similar field, it may be one that the release before had.
-    if let Some(text) = no_such_field(&simulation.view, what).filter(|text| text.contains("; did you mean ")) {
+    if let Some(text) = no_such_field(&simulation.view, what).filter(|text| text.contains("; did you mean "))
+    {
         return SessionError::CannotHold(text);
     }
     if let Some(hint) = near_name(simulation, what) {

@@ -7,7 +7,8 @@ use crate::plan::{Action, Plan, PlannedStep, Step, Target};
 use crate::scenario::ScenarioError;
 
 /// What a scenario expects if it is about the refusal of such an update.
-const REFUSALS: [&str; 3] = ["GiantHop", "MultipleMinorVersionsUpdate", "PreconditionChecks"];
+const REFUSALS: [&str; 4] =
+    ["GiantHop", "MultipleMinorVersionsUpdate", "PreconditionChecks", "PreconditionBlock"];
 
 /// Returns a warning for each step that updates over a minor release, or down over one. An update service with edges of its own
 /// is exempt, and so is a scenario that expects the refusal.
