@@ -25,7 +25,7 @@ Feature: The etcd backup before a minor update
     Given a 4.13.20 cluster
     And release 4.13.25 exists
     When I update to 4.13.25
-    Then within 1 minute ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
+    Then within 1 minute ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message containing "4.13.25"
     And ClusterOperator/etcd condition RecentBackup is Unknown with reason "ControllerStarted"
     And within 5 minutes the insight about ClusterVersion/version has condition Updating True
     And there was never a health insight
@@ -35,6 +35,6 @@ Feature: The etcd backup before a minor update
     Given a 4.15.3 cluster
     And release 4.16.1 exists
     When I update to 4.16.1
-    Then within 1 minute ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded"
+    Then within 1 minute ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message containing "4.16.1"
     And within 5 minutes the insight about ClusterVersion/version has condition Updating True
     And there was never a health insight

@@ -40,8 +40,8 @@ Feature: Faults during an update
       {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}
       """
     Then ConfigMap/default/a exists
-    And within 2 minutes the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
-    And within 2 minutes the insight about Node/worker-0 has condition Available True
+    And throughout 2 minutes the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And throughout 2 minutes the insight about Node/worker-0 has condition Available True
 
   @own
   Scenario: The cluster-version operator crashes right after it reports the update

@@ -34,7 +34,7 @@ Feature: Pools with custom images of the operating system
     And within 35 minutes MachineOSConfig/worker field "status.currentImagePullSpec" is /^registry\.example\.com\/os\/worker@sha256:[0-9a-f]{64}$/
     And within 20 minutes MachineConfigPool/worker condition Updated is True
     And Node/worker-0 field "metadata.annotations['machineconfiguration.openshift.io/state']" is "Done"
-    And within 1 minute the insight about Node/worker-0 has condition Updating False with reason "Completed"
+    And the insight about Node/worker-0 has condition Updating False with reason "Completed"
 
   @own
   Scenario: A worker is pending while the image of the new release is built

@@ -119,6 +119,7 @@ Feature: MachineConfigNodes follow the updates of nodes
     And release 4.20.1 exists
     When I update to 4.20.1
     Then within 3 hours MachineConfigNode/worker-0 condition Updated is True
+    And within 2 hours MachineConfigPool/worker condition Updated is False
     And within 2 hours MachineConfigPool/worker condition Updated is True with message matching /rendered-worker-/
     And within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.20.1"
     And within 1 minute the insight about Node/worker-0 has "version" "4.20.1"

@@ -193,11 +193,14 @@ Feature: Nodes during an update
     And release 4.18.7 exists
     When node worker-2 degrades with message "no space left on device"
     And I update to 4.18.7
-    Then within 2 hours MachineConfigPool/master condition Updated is True with message matching /rendered-master-/
-    And within 3 hours ClusterOperator/machine-config condition Degraded is True with reason "RequiredPoolsFailed" and message matching /MachineConfigPool worker is not ready, retrying\. Status: \(pool degraded: true total: 3, ready \d, updated: \d, unavailable: \d\)\]$/
-    And ClusterOperator/machine-config field "status.versions[0].version" is "4.18.3"
-    And within 1 minute the insight about ClusterOperator/machine-config has condition Updating False with reason "Pending"
+    Then within 35 minutes ClusterOperator/machine-config condition Degraded is True with reason "RequiredPoolsFailed" and message matching /^Failed to resync 4\.18\.3 because: /
     And within 10 seconds the insight about ClusterOperator/machine-config has condition Healthy False with reason "Degraded"
+    And the insight about ClusterOperator/machine-config has condition Updating False with reason "Pending"
+    And within 1 hour MachineConfigPool/master condition Updated is False
+    And within 1 hour MachineConfigPool/master condition Updated is True with message matching /rendered-master-/
+    And within 1 hour ClusterOperator/machine-config condition Degraded is True with reason "RequiredPoolsFailed" and message matching /^Unable to apply 4\.18\.7: .*MachineConfigPool worker is not ready, retrying\. Status: \(pool degraded: true total: 3, ready \d, updated: \d, unavailable: \d\)\]$/
+    And ClusterOperator/machine-config field "status.versions[0].version" is "4.18.3"
+    And the insight about ClusterOperator/machine-config has condition Updating True with reason "Progressing"
     And there is a health insight about Node/worker-2 with level "Error" and description /no space left on device/
     And ClusterOperator/machine-config condition Available is True
     When node worker-2 recovers
@@ -231,9 +234,9 @@ Feature: Nodes during an update
     And MachineConfigPool/worker condition Updated is True
     And MachineConfigPool/worker field "status.machineCount" is "0"
     And node master-1 was Updated, Pending, Draining, Updating, Draining, Updating, Updated in turn
-    And within 1 minute the insight about MachineConfigPool/worker has "assessment" "Completed"
+    And the insight about MachineConfigPool/worker has "assessment" "Completed"
     And the insight about MachineConfigPool/worker has "summaries[0].count" "0"
-    And the insight about Node/master-1 has "version" "4.18.7"
+    And within 1 minute the insight about Node/master-1 has "version" "4.18.7"
 
   # NODES-49
   Scenario: A single node is not drained

@@ -81,7 +81,7 @@ Feature: Objects of any kind
     Then ClusterOperator/dns condition Degraded is False
     And Node/worker-0 condition Ready is True
     And Node/worker-1 field "spec.unschedulable" is "true"
-    And within 5 minutes the insight about ClusterOperator/dns has condition Healthy True
+    And the insight about ClusterOperator/dns has condition Healthy True
 
   @own @nodes
   Scenario: A custom pool with nodes and labels from the start

@@ -130,7 +130,7 @@ Feature: Manifests of the cluster-version operator itself
           spec: {hostNetwork: true, containers: [{name: agent, image: agent}]}
       """
     Then within 2 minutes Pod/beneath/agent-* field "metadata.annotations" is /^."mine":"stays".$/
-    And within 1 minute the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     And there was never a health insight
 
   # OCP-48247
@@ -188,7 +188,7 @@ Feature: Manifests of the cluster-version operator itself
     When I run "oc adm upgrade --to 4.22.2"
     Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.22.2"
     And NetworkPolicy/openshift-cluster-version/default-deny field "spec.policyTypes" is /\["Ingress","Egress"\]/
-    And within 5 minutes ClusterVersion condition RetrievedUpdates is True
+    And throughout 10 minutes ClusterVersion condition RetrievedUpdates is True
     And within 1 minute condition Updating of the insight about ClusterVersion/version was False, True, False in turn
     And there was never a health insight about ClusterVersion/version
     When I delete NetworkPolicy/openshift-cluster-version/default-deny
@@ -227,7 +227,7 @@ Feature: Manifests of the cluster-version operator itself
       spec: {tlsAdherence: null}
       """
     Then it is refused with a text with "tlsAdherence may not be removed once set"
-    And within 1 minute the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     And there was never a health insight
 
   @own

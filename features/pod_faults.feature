@@ -14,7 +14,7 @@ Feature: Pods that fail
     And Event/openshift-cluster-version/cluster-version-operator-* field "message" is /^Readiness probe failed: dial tcp 10\.0\.0\.1:9099/
     And Pod/openshift-cluster-version/cluster-version-operator-* has status "Running"
     And Deployment/openshift-cluster-version/cluster-version-operator condition Available is False
-    And within 1 minute the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
+    And the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     When pod openshift-cluster-version/cluster-version-operator-* recovers
     Then within 1 second Pod/openshift-cluster-version/cluster-version-operator-* condition Ready is True
     And Deployment/openshift-cluster-version/cluster-version-operator condition Available is True

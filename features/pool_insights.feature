@@ -59,7 +59,7 @@ Feature: Insights about pools
 
   @own
   Scenario: The resource UpdateStatus shows the same states as the insights
-    Then within 5 minutes UpdateStatus/cluster field "status.workerPools[0].name" is "worker"
+    Then UpdateStatus/cluster field "status.workerPools[0].name" is "worker"
     And UpdateStatus/cluster field "status.workerPools[0].conditions[0].reason" is "Updated"
     And UpdateStatus/cluster field "status.controlPlane.conditions[0].reason" is "ClusterVersionNotProgressing"
     And UpdateStatus/cluster field "status.controlPlane.poolResource.name" is "master"

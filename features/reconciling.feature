@@ -41,7 +41,7 @@ Feature: The operator reverts manual changes
     Then within 10 minutes ClusterOperator/etcd field "metadata.annotations['include.release.openshift.io/self-managed-high-availability']" is "true"
     And ClusterOperator/etcd field "metadata.annotations.mine" is "stays"
     And ClusterOperator/etcd field "status.relatedObjects[0].name" is "openshift-etcd-operator"
-    And within 1 minute the insight about ClusterOperator/etcd has condition Updating False with reason "Updated"
+    And the insight about ClusterOperator/etcd has condition Updating False with reason "Updated"
     And condition Healthy of the insight about ClusterOperator/etcd was True in turn
 
   # OCP-51973
@@ -94,7 +94,7 @@ Feature: The operator reverts manual changes
       spec: {replicas: <replicas>}
       """
     Then within 10 minutes Deployment/openshift-ingress-operator/ingress-operator field "spec.replicas" is "1"
-    And within 1 minute the insight about ClusterOperator/ingress has condition Healthy True with reason "AsExpected"
+    And the insight about ClusterOperator/ingress has condition Healthy True with reason "AsExpected"
     And there was never a health insight
 
     Examples:

@@ -61,7 +61,7 @@ Feature: Steps of verification-tests, unchanged
     When as admin I successfully merge patch resource "machineconfigpool/worker" with:
       | {"spec": {"paused": true}} |
     Then MachineConfigPool/worker field "spec.paused" is "true"
-    And within 1 minute the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
+    And the insight about MachineConfigPool/worker has condition Updating False with reason "Updated"
     # The pool is paused, but none of its nodes is outdated.
     And there is no health insight about MachineConfigPool/worker
 

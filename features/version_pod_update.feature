@@ -15,7 +15,7 @@ Feature: An update whose payload a pod fetches
     Then within 5 minutes the insight about ClusterVersion/version has condition Updating False with reason "ClusterVersionNotProgressing"
     And the insight about ClusterVersion/version has "assessment" "Completed"
     And the insight about Node/worker-0 has "version" "4.20.1"
-    And within 1 minute alert "UpdateAvailable" is firing
+    And alert "UpdateAvailable" is firing
     When I update to 4.20.5
     Then within 1 minute Pod/openshift-cluster-version/version-4.20.5-* exists
     And within 2 minutes ClusterVersion condition ReleaseAccepted is True with reason "PayloadLoaded" and message matching /version="4\.20\.5"/
