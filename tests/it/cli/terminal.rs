@@ -101,7 +101,9 @@ fn a_summary_for_github_is_appended() {
     let text = environment.read("summary.md");
     assert!(text.starts_with("# before\n### windtunnel run: 1 passed, 1 failed\n"), "{text}");
     assert!(
-        text.contains("| a wrong expectation | s/wrong.yaml:6 | product | 0:01:10 | expect ClusterVersion/version"),
+        text.contains(
+            "| a wrong expectation | s/wrong.yaml:6 | product | 0:01:10 | expect ClusterVersion/version"
+        ),
         "{text}"
     );
     assert!(text.contains("```sh\nwindtunnel run s/wrong.yaml --seed 1\n```"), "{text}");
