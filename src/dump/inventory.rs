@@ -66,7 +66,7 @@ pub struct Inventory {
     uncollected: Vec<Uncollected>,
     /// Objects that occur once more in the same state.
     copies: usize,
-    /// Objects that occur once more in another state, of which one is kept.
+    /// Objects that occur once more in another state; one of the two is kept.
     replaced: usize,
     /// Objects of another cluster, which are not kept.
     strangers: usize,

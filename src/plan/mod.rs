@@ -54,7 +54,7 @@ pub use expected::{
 pub use faults::{FaultEvent, FaultTarget, InjectedFault};
 pub use field_path::FieldPath;
 pub use invariants::Invariant;
-pub use past::{LeftOut, NodePlan, Past};
+pub use past::{HeldUp, LeftOut, NodePlan, Past};
 pub use pool::{PoolPlan, node_names};
 pub use programs::{Permission, ProgramPlace, ProgramPlan, ProgramTime, Variables, scripts};
 pub use restoration::{Ignored, IgnoredObjects, PastState, Restoration};

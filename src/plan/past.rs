@@ -35,17 +35,32 @@ pub struct LeftOut {
     pub file: String,
     /// What it does to an update.
     pub why: String,
-    /// Whether it concerns only updates to another minor version.
-    pub only_other_minor: bool,
+    /// The updates that it can hold up.
+    pub holds_up: HeldUp,
     /// Whether the user accepts that it is left out.
     pub is_ignored: bool,
 }
 
 impl LeftOut {
-    /// Whether it concerns an update between two versions.
+    /// Whether it can hold up an update between two versions.
     pub fn concerns(&self, from: &Version, to: &Version) -> bool {
-        !self.only_other_minor || (from.major, from.minor) != (to.major, to.minor)
+        match self.holds_up {
+            HeldUp::All => true,
+            HeldUp::OtherMinor => (from.major, from.minor) != (to.major, to.minor),
+            HeldUp::Above(major, minor) => (to.major, to.minor) > (major, minor),
+        }
     }
+}
+
+/// Updates that an object can hold up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeldUp {
+    /// All updates.
+    All,
+    /// Updates to another minor version.
+    OtherMinor,
+    /// Updates to a release above this major and minor version.
+    Above(u64, u64),
 }
 
 impl fmt::Display for LeftOut {
@@ -96,5 +111,31 @@ impl NodePlan {
     /// Returns the name of its MachineConfigPool.
     pub fn pool(&self) -> &str {
         self.custom_pool.as_deref().unwrap_or(self.role())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operator_holds_up_only_updates_above_its_limit() {
+        let concerns = |holds_up, from: &str, to: &str| {
+            let text = String::new;
+            let left = LeftOut {
+                kind: text(),
+                name: text(),
+                file: text(),
+                why: text(),
+                holds_up,
+                is_ignored: false,
+            };
+            left.concerns(&from.parse().unwrap(), &to.parse().unwrap())
+        };
+        assert!(!concerns(HeldUp::Above(4, 18), "4.17.2", "4.18.9"));
+        assert!(concerns(HeldUp::Above(4, 18), "4.18.2", "4.19.0"));
+        assert!(!concerns(HeldUp::OtherMinor, "4.18.2", "4.18.9"));
+        assert!(concerns(HeldUp::OtherMinor, "4.18.2", "4.17.1"));
+        assert!(concerns(HeldUp::All, "4.18.2", "4.18.9"));
     }
 }

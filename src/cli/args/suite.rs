@@ -27,7 +27,7 @@ pub(in crate::cli) struct SuiteArgs {
     /// does. The tag `@lenient` asks for it in a feature, the line `strict: false` in a scenario.
     #[arg(long)]
     lenient: bool,
-    /// The default since 0.2; kept for older scripts.
+    /// The default; kept for older scripts.
     #[arg(long, hide = true, conflicts_with = "lenient")]
     strict: bool,
     /// Write the files with expected statuses instead of comparing with them.

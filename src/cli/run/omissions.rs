@@ -1,7 +1,6 @@
 //! The objects of a dump that a run left out although they can hold its updates up.
 
 use semver::Version;
-use windtunnel_core::resources::CLUSTER_VERSIONS;
 
 use crate::plan::{LeftOut, Plan};
 use crate::record::Record;
@@ -13,8 +12,7 @@ pub(super) fn of(plan: &Plan, record: &Record) -> Vec<LeftOut> {
         return Vec::new();
     }
     let view = record.view_at(record.end());
-    let history =
-        view.get(&CLUSTER_VERSIONS, "", "version").map_or(&[][..], |version| version.list("/status/history"));
+    let history = view.cluster_version().map_or(&[][..], |version| version.list("/status/history"));
     let new = history.len().saturating_sub(plan.cluster.past.history.len());
     let to: Vec<Version> =
         history[..new].iter().filter_map(|entry| entry["version"].as_str()?.parse().ok()).collect();
@@ -24,17 +22,17 @@ pub(super) fn of(plan: &Plan, record: &Record) -> Vec<LeftOut> {
 
 /// Returns why a run cannot pass: it left out objects that the user does not ignore.
 pub(super) fn failure(omissions: &[LeftOut]) -> Option<String> {
-    let refused: Vec<&LeftOut> = omissions.iter().filter(|left| !left.is_ignored).collect();
-    let first = refused.first()?;
-    let more = match refused.len() - 1 {
+    let blocking: Vec<&LeftOut> = omissions.iter().filter(|left| !left.is_ignored).collect();
+    let first = blocking.first()?;
+    let more = match blocking.len() - 1 {
         0 => String::new(),
         more => format!(", and {more} more"),
     };
-    let mut kinds: Vec<&str> = refused.iter().map(|left| left.kind.as_str()).collect();
+    let mut kinds: Vec<&str> = blocking.iter().map(|left| left.kind.as_str()).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let flags: Vec<String> = kinds.iter().map(|kind| format!("--ignore {kind}")).collect();
-    let lines: Vec<String> = refused.iter().map(|left| format!("\n  {left}")).collect();
+    let lines: Vec<String> = blocking.iter().map(|left| format!("\n  {left}")).collect();
     Some(format!(
         "not decided: the run left out {} {} that can hold the update up{more}. All steps passed without:{}\nto pass without \
          them: {}",

@@ -72,7 +72,7 @@ impl Files {
         let count = self.0.objects.len();
         let summary = self.0.inventory.as_ref().map(Inventory::summary).unwrap_or_default();
         format!(
-            "{}: expected objects that an API server stores, found {count}, of which none can be stored; the lines above have \
+            "{}: expected objects that an API server stores, found {count}, and can store none; the lines above have \
              the reasons ({summary})",
             path.shown()
         )

@@ -61,7 +61,7 @@ pub(super) fn most_telling(
 }
 
 /// Returns the first line of what was seen with the cause, and the other lines as they are. A first line that ends with a colon
-/// belongs to the lines below it, and stays as it is.
+/// belongs to the lines below it, and does not change.
 pub(super) fn with_cause(seen: &str, cause: &Cause) -> Option<String> {
     let (first, rest) = seen.split_at(seen.find('\n').unwrap_or(seen.len()));
     (!first.ends_with(':')).then(|| format!("{first}; {}{rest}", cause.text))
@@ -81,7 +81,7 @@ fn subject(what: &ExpectedState) -> Option<Subject<'_>> {
     }
 }
 
-/// Returns the paused pool that keeps a pool or a node as it is, or the paused pool of the control plane, for which an update
+/// Returns the paused pool that keeps a pool or a node from its update, or the paused pool of the control plane, for which an update
 /// waits.
 fn paused_pool<'v>(view: &'v View, subject: Subject<'_>) -> Option<&'v str> {
     let mut paused = view.list(&MACHINE_CONFIG_POOLS).filter(|pool| pool["spec"]["paused"] == true);

@@ -44,6 +44,9 @@ impl Simulation {
             if let Some(code) = self.programs.script_exit {
                 return Ok(self.script_output(code));
             }
+            if let Some(why) = self.connection.lost() {
+                return Err(SessionError::ClusterLost(why.to_owned()));
+            }
             if let Some(programs) = self.connection.programs() {
                 programs.wait();
             }

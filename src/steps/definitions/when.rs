@@ -34,7 +34,7 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
     ),
     when(
         r"{at}I run this shell script:",
-        "Runs a script with `sh -c` on this machine, while the clock of the cluster stands still: `KUBECONFIG` is an \
+        "Runs a script with `sh -c` on this machine, while no cluster time passes: `KUBECONFIG` is an \
          administrator's. It must exit with 0, unless the steps that follow expect a rejection; needs `--allow-programs`.",
         &["I run this shell script:"],
         |world, call| {

@@ -108,7 +108,7 @@ fn a_dump_of_which_nothing_is_stored_is_an_error() {
     --- stderr
     not stored: policy/v1beta1 PodSecurityPolicy: the server could not find the requested resource (a in a.yaml)
     1 file: 1 read (1 object), 0 without objects, 0 not understood, 0 not collected
-    error: unserved: expected objects that an API server stores, found 1, of which none can be stored; the lines above have the reasons (1 file: 1 read (1 object), 0 without objects, 0 not understood, 0 not collected)
+    error: unserved: expected objects that an API server stores, found 1, and can store none; the lines above have the reasons (1 file: 1 read (1 object), 0 without objects, 0 not understood, 0 not collected)
     ");
 }
 

@@ -208,4 +208,5 @@ fn a_run_stops_at_the_gate_of_a_dump_and_names_what_only_a_minor_update_meets() 
     assert_eq!(output.code, Some(1), "{output}");
     assert!(output.stdout.contains("Cranes need a new rope before 4.17."), "{output}");
     assert!(output.stderr.contains("left out: ClusterServiceVersion shop/till.v1.0.0"), "{output}");
+    assert!(!output.stderr.contains("Pod shop/report"), "the Job controller removes its finalizer: {output}");
 }

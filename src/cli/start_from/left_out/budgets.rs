@@ -1,11 +1,16 @@
 //! Budgets that leave a drain no room, and pods that an eviction does not remove.
 
+use serde_json::Value;
 use windtunnel_controllers::scheduler;
+use windtunnel_core::pod::has_ended;
 use windtunnel_core::resources::{NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS};
 use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{Change, ChangeKind, Object, Resource, View};
 
 use super::{Dump, Found, left_out};
+
+/// The finalizer of pods of Jobs. The Job controller removes it when the pod has ended.
+const JOB_TRACKING: &str = "batch.kubernetes.io/job-tracking";
 
 /// Finds the budgets and pods at which a drain waits.
 pub(super) fn find<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
@@ -14,13 +19,13 @@ pub(super) fn find<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
         let why = without_room(dump, budget).or_else(|| without_place(dump, &view, budget))?;
         Some((budget, left_out(budget, why)))
     });
-    let pods = dump.all(&PODS).filter(|pod| !pod.list("/metadata/finalizers").is_empty() && !is_over(pod));
-    let pods = pods.map(|pod| {
-        let finalizer = pod.list("/metadata/finalizers")[0].as_str().unwrap_or_default();
+    let pods = dump.all(&PODS).filter(|pod| !has_ended(pod)).filter_map(|pod| {
+        let mut finalizers = pod.list("/metadata/finalizers").iter().filter_map(Value::as_str);
+        let finalizer = finalizers.find(|finalizer| *finalizer != JOB_TRACKING)?;
         let why = format!(
             "the pod stays until somebody removes its finalizer {finalizer}, and the drain of its node waits"
         );
-        (pod, left_out(pod, why))
+        Some((pod, left_out(pod, why)))
     });
     budgets.chain(pods).collect()
 }
@@ -64,7 +69,7 @@ fn without_place(dump: &Dump<'_>, view: &View, budget: &Object) -> Option<String
     let is_covered = |pod: &&Object| {
         pod.namespace() == budget.namespace()
             && selector_matches(&budget["spec"]["selector"], &pod["metadata"]["labels"])
-            && !is_over(pod)
+            && !has_ended(pod)
     };
     let is_homeless = |pod: &&Object| {
         let mut without = view.clone();
@@ -78,10 +83,6 @@ fn without_place(dump: &Dump<'_>, view: &View, budget: &Object) -> Option<String
             "{count} of its pods fit on no node once they are evicted, and the budget allows {allowed} to be missing, so that drains wait"
         )
     })
-}
-
-fn is_over(pod: &Object) -> bool {
-    matches!(pod.text("/status/phase"), "Succeeded" | "Failed")
 }
 
 /// Whether a namespace belongs to the release.

@@ -8,9 +8,9 @@ mod budgets;
 mod webhooks;
 
 use windtunnel_core::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
-use windtunnel_core::{Object, Resource, condition};
+use windtunnel_core::{Object, Resource, condition, pool};
 
-use crate::plan::LeftOut;
+use crate::plan::{HeldUp, LeftOut};
 
 /// Returns an object that is left out, without its file.
 fn left_out(object: &Object, why: impl Into<String>) -> LeftOut {
@@ -21,7 +21,7 @@ fn left_out(object: &Object, why: impl Into<String>) -> LeftOut {
         name: format!("{namespace}{separator}{}", object.name()),
         file: String::new(),
         why: why.into(),
-        only_other_minor: false,
+        holds_up: HeldUp::All,
         is_ignored: false,
     }
 }
@@ -47,7 +47,7 @@ impl<'d> Dump<'d> {
     }
 }
 
-/// Returns the objects of a dump that can hold an update up; `objects` stand beside their files. The user accepts that those of
+/// Returns the objects of a dump that can hold an update up, from objects with their files. The user accepts that those of
 /// the kinds `ignored` are left out.
 pub(super) fn find(objects: &[(String, Object)], ignored: &[String]) -> Vec<LeftOut> {
     let all: Vec<&Object> = objects.iter().map(|(_, object)| object).collect();
@@ -76,7 +76,7 @@ type Found<'d> = (&'d Object, LeftOut);
 fn pools<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
     let custom = dump.all(&MACHINE_CONFIG_POOLS).filter(|pool| !["master", "worker"].contains(&pool.name()));
     let found = custom.filter_map(|pool| {
-        let why = if pool["spec"]["paused"] == true {
+        let why = if pool::is_paused(pool) {
             "the pool is paused, so that its nodes keep their old version"
         } else if condition::is_true(pool, "Degraded") {
             "the pool is degraded, so that the update of its nodes does not go on"
@@ -96,8 +96,14 @@ fn operators<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
         let mut limits =
             properties.as_array()?.iter().filter(|property| property["type"] == "olm.maxOpenShiftVersion");
         let limit = limits.find_map(|property| property["value"].as_str())?;
+        let mut numbers = limit.split('.').map(str::parse);
+        let holds_up = match (numbers.next(), numbers.next()) {
+            (Some(Ok(major)), Some(Ok(minor))) => HeldUp::Above(major, minor),
+            // OLM blocks updates to other minor versions if it cannot read the limit.
+            _ => HeldUp::OtherMinor,
+        };
         let why = format!("the operator allows no release after {limit}");
-        Some((version, LeftOut { only_other_minor: true, ..left_out(version, why) }))
+        Some((version, LeftOut { holds_up, ..left_out(version, why) }))
     });
     found.collect()
 }
@@ -107,11 +113,11 @@ fn overrides<'d>(dump: &Dump<'d>) -> Option<Found<'d>> {
     let version = dump.all(&CLUSTER_VERSIONS).find(|version| version.name() == "version")?;
     let set = version.list("/spec/overrides").iter().find(|entry| entry["unmanaged"] == true)?;
     let why = format!(
-        "spec.overrides has {} {} unmanaged, so that updates to another minor version are refused",
+        "spec.overrides has {} {} unmanaged, so that updates to another minor version are rejected",
         set["kind"].as_str().unwrap_or_default(),
         set["name"].as_str().unwrap_or_default(),
     );
-    Some((version, LeftOut { only_other_minor: true, ..left_out(version, why) }))
+    Some((version, LeftOut { holds_up: HeldUp::OtherMinor, ..left_out(version, why) }))
 }
 
 /// The nodes that are not ready. A real update waits for the pods of operators on them, and their pool does not go on; windtunnel
