@@ -129,7 +129,6 @@ Feature: Updates and rollbacks between all adjacent minors
     Examples:
       | older   | newer  |
       | 4.16.10 | 4.17.4 |
-      | 4.18.10 | 4.19.4 |
       | 4.19.10 | 4.20.4 |
       | 4.20.10 | 4.21.4 |
       | 4.21.10 | 4.22.4 |
@@ -155,3 +154,14 @@ Feature: Updates and rollbacks between all adjacent minors
       | cluster-version-operator | CustomResourceDefinition/clusterversions.config.openshift.io |        | 200  |                                                                                                |
       | cluster-version-operator | ClusterVersion                                               | status | 200  |                                                                                                |
       | cluster-version-operator | ClusterVersion                                               | status | 422  | /enabledCapabilities\\[\\d+\\]: Unsupported value: "OperatorLifecycleManagerV1": supported values/ |
+
+  # release#43984: the machine-config controller of 4.18 does not read the Ignition configuration 3.5.0 that 4.19 rendered.
+  Scenario: A rollback from 4.19.4 to 4.18.10 stops at the rendered configurations of 4.19
+    Given a 4.18.10 cluster with 1 control-plane node and 0 workers
+    And release 4.19.4 exists
+    When I update to 4.19.4 by force
+    Then within 3 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.19.4"
+    When I update to 4.18.10 by force
+    Then within 3 hours MachineConfigPool/master condition RenderDegraded is True with message containing "unknown version. Supported spec versions: 2.2, 3.0, 3.1, 3.2, 3.3, 3.4"
+    And within 2 hours ClusterVersion condition Failing is True with message containing "machine-config"
+    And the insight about ClusterVersion/version has condition Updating True with reason "ClusterVersionProgressing"

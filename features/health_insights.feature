@@ -99,8 +99,9 @@ Feature: Health insights
     Then within 2 hours there is a health insight about ClusterVersion/version with level "Warning" and impact "Update Stalled" and summary /is failing to proceed with the update \(ClusterOperatorNotAvailable\)$/
     And the insight about ClusterVersion/version has "assessment" "Degraded"
     And within 6 hours there is a health insight about ClusterVersion/version with impact "Update Stalled" and summary /is stalled$/ and description /these are not: dns, machine-config, network$/
-    # Prometheus fires an alert as well. It is no insight because it began before the update.
-    And there is no health insight with summary /^Alert is firing/
+    # Prometheus fires alerts as well. That about the operator is no insight because it began before the update.
+    And there is a health insight with level "Warning" and impact "Unknown" and summary "Alert is firing: Cluster operator has been degraded for 30 minutes." and description /The version operator is degraded because ClusterOperatorNotAvailable/
+    And there is no health insight with summary "Alert is firing: Cluster operator has not been available for 10 minutes."
     When operator storage recovers
     Then within 2 hours ClusterVersion condition Progressing is False with message "Cluster version is 4.18.5"
     And within 2 minutes there is no health insight

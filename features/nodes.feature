@@ -48,7 +48,7 @@ Feature: Nodes during an update
     # The kubelet reports its new version before the daemon marks the node Done.
     And Node/worker-0 field "status.nodeInfo.kubeletVersion" is "v1.31.7"
     And Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Working"
-    And within 20 seconds Node/worker-0 condition Ready is True with reason "KubeletReady"
+    And within 1 minute Node/worker-0 condition Ready is True with reason "KubeletReady"
     And within 1 minute Node/worker-0 annotation "machineconfiguration.openshift.io/state" is "Done"
     And Node/worker-0 annotation "machineconfiguration.openshift.io/lastAppliedDrain" is /^uncordon-rendered-worker-/
     And within 10 seconds the insight about Node/worker-0 has condition Updating False with reason "Completed"

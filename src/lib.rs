@@ -16,6 +16,7 @@
 //! * [`backends`]: creates clusters.
 //! * [`engine`]: the run: time, steps, waits, expectations.
 //! * [`dump`]: reads the files of a cluster as objects.
+//! * [`rehearsal`]: the update of a cluster that exists, run in a copy.
 //! * [`report`]: renders a record as text for people and machines.
 //! * `steps`: the Gherkin vocabulary (feature `gherkin`).
 //! * [`tunnel`]: tests of controllers in Rust.
@@ -33,6 +34,7 @@ pub mod backends;
 pub mod engine;
 
 pub mod dump;
+pub mod rehearsal;
 pub mod report;
 
 #[cfg(feature = "gherkin")]

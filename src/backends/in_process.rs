@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use windtunnel_apiserver::service::{Feed, Shared, without_owners};
-use windtunnel_apiserver::{ApiServer, WriteOutcome};
+use windtunnel_apiserver::{ApiServer, HookCall, HookError, WriteOutcome};
 use windtunnel_core::clock::{Clock, Time};
 use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 use windtunnel_core::resources::EVENT_TTL;
@@ -13,6 +14,7 @@ use windtunnel_openshift::SERVICE_NETWORK;
 use windtunnel_openshift::admission::{
     ClusterConfiguration, CompatibilityRequirements, FaultAnnotations, SecurityContextConstraints,
 };
+use windtunnel_openshift::aggregated::OpenShiftServers;
 
 use super::{
     Backend, BackendError, Capabilities, ClientRead, ClusterConnection, Order, Stop, Upstream, rights,
@@ -81,7 +83,10 @@ pub(super) enum Clients {
 
 /// Returns an API server for a simulated cluster.
 pub(super) fn server(minor: u32, seed: u64, now: Time, clients: Clients) -> ApiServer {
-    ApiServer::builder()
+    let builder = ApiServer::builder();
+    // Components use none of these kinds.
+    let builder = if clients == Clients::Inside { builder } else { builder.aggregated(OpenShiftServers) };
+    builder
         .kubernetes(minor)
         .seed(seed)
         .history(HISTORY)
@@ -156,12 +161,26 @@ impl ClusterConnection for InProcess {
         self.shared().write_by(by, write, who, now).map(without_owners)
     }
 
+    fn take_over(&mut self, objects: &[Object], now: Time) -> Result<(), String> {
+        self.shared().with(|server| {
+            server.set_hooks(assumed_answer);
+            objects.iter().try_for_each(|object| {
+                let stored = server.replay(object.to_value(), now);
+                stored.map_err(|why| format!("{} {}: {why}", object.text("/kind"), object.name()))
+            })
+        })
+    }
+
     fn fail(&mut self, fault: RequestFault) {
         self.shared().with(|server| server.fail(fault));
     }
 
     fn fail_since(&mut self, fault: RequestFault, revision: u64) {
         self.shared().with(|server| server.fail_since(fault, revision));
+    }
+
+    fn set_quorum(&mut self, has_quorum: bool) {
+        self.shared().with(|server| server.set_quorum(has_quorum));
     }
 
     fn heal(&mut self, requests: Option<&RequestFilter>) {
@@ -221,6 +240,30 @@ impl ClusterConnection for InProcess {
         let server = self.shared().with(|server| server.clone());
         Some(Box::new(Self { feed: self.feed.of_copy(Shared::new(server, clock)) }))
     }
+}
+
+/// The answer of a webhook of another cluster, whose program is not here: an admission webhook allows the request, and a conversion
+/// changes the version alone. A Service without ready endpoints cannot be reached.
+fn assumed_answer(call: &HookCall) -> Result<Value, HookError> {
+    if let Some(service) = &call.target.service {
+        let missing = || Err(format!("no endpoints available for service {:?}", service.name));
+        let reached =
+            service.endpoint.clone().and_then(|_| if service.has_backend { Ok(()) } else { missing() });
+        reached.map_err(|why| HookError::no_response(&call.url(), &why))?;
+    }
+    let request = &call.review["request"];
+    let mut answer = call.review.clone();
+    answer.as_object_mut().map(|answer| answer.remove("request"));
+    answer["response"] = if request["objects"].is_array() {
+        let mut converted = request["objects"].clone();
+        for object in converted.as_array_mut().into_iter().flatten() {
+            object["apiVersion"] = request["desiredAPIVersion"].clone();
+        }
+        json!({ "uid": request["uid"], "convertedObjects": converted, "result": { "status": "Success" } })
+    } else {
+        json!({ "uid": request["uid"], "allowed": true })
+    };
+    Ok(answer)
 }
 
 /// Returns the record's entry for a client's write.

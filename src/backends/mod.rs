@@ -54,6 +54,16 @@ pub trait ClusterConnection: Send {
     /// The API server's rejection.
     fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Rejection>;
 
+    /// Stores objects of another cluster as they are, past admission. Webhooks are assumed to allow every request while their
+    /// Services have ready endpoints.
+    ///
+    /// # Errors
+    /// The first object that the API server does not store, with the reason; servers of other programs take no object over.
+    fn take_over(&mut self, objects: &[Object], now: Time) -> Result<(), String> {
+        let _ = (objects, now);
+        Err("this cluster cannot take objects of another one over".to_owned())
+    }
+
     /// Makes the API server fail certain requests.
     fn fail(&mut self, fault: RequestFault);
 
@@ -61,6 +71,11 @@ pub trait ClusterConnection: Send {
     fn fail_since(&mut self, fault: RequestFault, revision: u64) {
         let _ = revision;
         self.fail(fault);
+    }
+
+    /// Makes the API server time out without a quorum of etcd. Servers of other programs ignore it.
+    fn set_quorum(&mut self, has_quorum: bool) {
+        let _ = has_quorum;
     }
 
     /// Ends the failures of these requests, or of all (`None`).

@@ -3,7 +3,7 @@
 //!
 //! Exit codes: 0 everything passed, or a signal ended a server; 1 a scenario failed, or the result of another
 //! command is negative (`docs/cli.md` has a list); 2 wrong usage, unreadable input, or a server that cannot
-//! start; 130 and 143 a run that SIGINT or SIGTERM ended.
+//! start; 3 a rehearsal found nothing, and could not see everything; 130 and 143 a run that SIGINT or SIGTERM ended.
 //!
 //! A command has its arguments in `args/`, a file or a folder here, and a section in `docs/cli.md`. Standard output and
 //! standard error: `output.rs`; colours and progress: `terminal/`. `files/` checks every path, and `files/target/` is
@@ -46,6 +46,7 @@ mod payload;
 mod rbac;
 #[cfg(feature = "live")]
 mod record;
+mod rehearse;
 mod report;
 mod risks;
 mod rollback_check;
@@ -67,6 +68,7 @@ mod terminal;
 
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, Parser as _};
 use windtunnel_core::text::visible;
 
@@ -84,6 +86,8 @@ enum Exit {
     Failed,
     /// Wrong usage, or unreadable input.
     Usage,
+    /// Nothing was found, and not everything that matters could be seen.
+    Unknown,
     /// A signal ended the run before everything ran; with the exit code that shells use for the signal.
     Interrupted(u8),
     /// The exit code of the command that it ran.
@@ -111,6 +115,7 @@ impl Exit {
             Self::Passed => 0,
             Self::Failed => 1,
             Self::Usage => 2,
+            Self::Unknown => 3,
             Self::Interrupted(code) => code,
             #[cfg(feature = "serve")]
             Self::OfCommand(code) => code,
@@ -155,7 +160,7 @@ fn run_command() -> ExitCode {
 /// Returns the arguments. Prints help and errors as clap does, unless an argument has characters that act on a terminal: it may be
 /// the name of a file of unknown origin.
 fn parsed_arguments() -> Result<Args, Exit> {
-    Args::try_parse().map_err(|error| {
+    Args::try_parse().map_err(with_similar_flag).map_err(|error| {
         let text = error.to_string();
         if visible(&text) == text {
             error.exit();
@@ -165,12 +170,34 @@ fn parsed_arguments() -> Result<Args, Exit> {
     })
 }
 
+/// Adds the only flag of the command that has the unknown flag as a part: `--rollback-at` for `--at`.
+fn with_similar_flag(mut error: clap::Error) -> clap::Error {
+    let found = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(found)) if error.get(ContextKind::SuggestedArg).is_none() => found.clone(),
+        _ => return error,
+    };
+    let Some(word) = found.strip_prefix("--").filter(|word| !word.is_empty()) else { return error };
+    let command = std::env::args_os().nth(1).unwrap_or_default();
+    let all = Args::command();
+    let flags = all.find_subcommand(&command).into_iter().flat_map(clap::Command::get_arguments);
+    let mut similar =
+        flags.filter_map(clap::Arg::get_long).filter(|flag| flag.split('-').any(|part| part == word));
+    if let (Some(flag), None) = (similar.next(), similar.next()) {
+        let flag = format!("--{flag}");
+        drop(similar);
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(flag));
+        error.remove(ContextKind::Suggested);
+    }
+    error
+}
+
 fn command_exit(command: Command) -> Result<Exit, String> {
     match command {
         Command::Run(args) => run::run(&args, run::RUN),
         Command::Report(args) => report::report(&args),
         Command::Logs(args) => logs::logs(&args),
         Command::MustGather(args) => must_gather::must_gather(&args),
+        Command::Rehearse(args) => rehearse::rehearse(&args),
         Command::Risks(args) => risks::risks(&args),
         Command::RollbackCheck(args) => rollback_check::rollback_check(&args),
         Command::RollbackPairs(args) => rollback_pairs::rollback_pairs(&args),

@@ -2,11 +2,12 @@
 
 use super::args::SchemaOf;
 use super::{Exit, print_output};
-use crate::scenario;
+use crate::{rehearsal, scenario};
 
 pub(super) fn schema(kind: SchemaOf) -> Result<Exit, String> {
     let schema = match kind {
         SchemaOf::Scenario => scenario::schema(),
+        SchemaOf::Rehearsal => rehearsal::schema(),
     };
     let text = serde_json::to_string_pretty(&schema).map_err(|error| error.to_string())?;
     print_output(&(text + "\n"));

@@ -15,12 +15,6 @@ macro_rules! more {
 /// Kinds that no simulated component uses.
 const MORE: &[Resource] = more! {
     cluster "" "v1": "ComponentStatus" "componentstatuses";
-    namespaced "" "v1": "LimitRange" "limitranges", "PodTemplate" "podtemplates", "ResourceQuota" "resourcequotas";
-    namespaced "autoscaling" "v2": "HorizontalPodAutoscaler" "horizontalpodautoscalers";
-    namespaced "networking.k8s.io" "v1": "Ingress" "ingresses";
-    cluster "networking.k8s.io" "v1": "IngressClass" "ingressclasses";
-    cluster "storage.k8s.io" "v1": "CSINode" "csinodes", "VolumeAttachment" "volumeattachments";
-    namespaced "storage.k8s.io" "v1": "CSIStorageCapacity" "csistoragecapacities";
     namespaced "snapshot.storage.k8s.io" "v1": "VolumeSnapshot" "volumesnapshots";
     cluster "snapshot.storage.k8s.io" "v1":
         "VolumeSnapshotClass" "volumesnapshotclasses", "VolumeSnapshotContent" "volumesnapshotcontents";

@@ -70,16 +70,19 @@ pub fn look(path: &str, start: &[u8], wanted: Wanted<'_>) -> Look {
     if is_data(path) || config_maps::is_key(path) || alerts::is_metrics(path) {
         return Look::Read;
     }
-    let is_all = matches!(wanted, Wanted::All);
-    if is_all && (uncollected::is_log(path) || uncollected::is_of_errors(path)) {
+    // Objects that could not be collected may be of any kind.
+    if uncollected::is_log(path) || uncollected::is_of_errors(path) {
         return Look::Read;
     }
     if is_log(path) {
         return Look::NoObject("a log");
     }
     let text = String::from_utf8_lossy(start);
-    let is_error = is_all && uncollected::is_error(&text);
-    if is_error || begins_like_objects(&text) { Look::Read } else { Look::NoObject("no YAML or JSON") }
+    if uncollected::is_error(&text) || begins_like_objects(&text) {
+        Look::Read
+    } else {
+        Look::NoObject("no YAML or JSON")
+    }
 }
 
 /// Returns whether a file contains the attributes of the file beside it, which macOS adds to archives and to disks of other systems.

@@ -5,8 +5,9 @@
 //! [`Inventory`].
 //!
 //! `layout.rs` judges files by their names, `document.rs` parses one, `objects.rs` finds objects in it, `place.rs` and `kinds.rs`
-//! know what paths say, `uncollected.rs` reads the reports of the programs that write dumps, `conversion.rs` converts objects of
-//! removed versions, `definitions.rs` defines kinds whose definition is missing, `must_gather.rs` writes. `src/cli/dump_files/` opens the files.
+//! know what paths say, `uncollected.rs` reads the reports of the programs that write dumps, `made.rs` finds the time of
+//! a dump, `conversion.rs` converts objects of removed versions, `definitions.rs` defines kinds whose definition is missing, `origin.rs` decides whether an object
+//! belongs to the platform or to users, `must_gather.rs` writes. `src/cli/dump_files/` opens the files.
 
 mod alerts;
 mod config_maps;
@@ -17,8 +18,10 @@ mod facts;
 mod inventory;
 mod kinds;
 mod layout;
+mod made;
 mod must_gather;
 mod objects;
+pub(crate) mod origin;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -36,6 +39,7 @@ pub use facts::Facts;
 pub use inventory::{Class, FileEntry, Inventory, Uncollected, below};
 use layout::is_of;
 pub use layout::{Look, START, Wanted, is_apple_double, look};
+pub use made::made_at;
 pub use must_gather::{alerts_file, log_file, object_files};
 
 /// A file: its path, with `/` between names, and its text.

@@ -36,6 +36,9 @@ pub(super) fn perform_action(simulation: &mut Simulation, action: &Action) -> Re
             Write::delete_with(&object.resource, &object.namespace, &object.name, options)
         }
         Action::Join { node, labels } => return simulation.join(node, labels),
+        Action::Log { namespace, pod, container, lines } => {
+            return simulation.print_to_pods(namespace, pod, container.as_deref(), lines);
+        }
         Action::Fault { fault, event: Some(event), after, lasts } => {
             return simulation.await_fault(event, fault, *after, *lasts);
         }

@@ -34,6 +34,7 @@ mod expectations;
 mod faults;
 mod faults_in_effect;
 mod final_state;
+mod idle_faults;
 mod install;
 mod invariants;
 mod last_actions;

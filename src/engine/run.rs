@@ -13,7 +13,7 @@ use super::session::Session;
 use crate::backends::Backend;
 use crate::backends::in_process::InProcessBackend;
 use crate::backends::programs::Waited;
-use crate::plan::{Plan, PlannedStep, Snapshot};
+use crate::plan::{Differences, Plan, PlannedStep, Snapshot};
 use crate::record::{Record, Secrets};
 
 /// The outcome of a run.
@@ -25,10 +25,14 @@ pub struct Outcome {
     pub failure: Option<Failure>,
     /// Snapshot texts to keep, with their files.
     pub snapshots: Vec<Snapshot>,
+    /// The exact texts of the failed step that differ, or why none is replaced; `None` if it has none.
+    pub differences: Option<Differences>,
     /// Virtual time that the run covered.
     pub virtual_time: SignedDuration,
     /// How long the run waited for programs of this machine; `None` without any.
     pub waited: Option<Waited>,
+    /// The faults that never acted, each with the reason.
+    pub idle_faults: Vec<String>,
     /// The values of Secrets, which the record and the failure lack.
     pub secrets: Arc<Secrets>,
 }
@@ -88,9 +92,12 @@ pub fn secrets_of(plan: &Plan) -> Secrets {
 fn outcome(mut session: Session, failure: Option<Failure>) -> Outcome {
     let virtual_time = session.elapsed();
     let snapshots = session.take_snapshots();
+    let differences = session.take_differences();
     let waited = session.waited_for_programs();
     let secrets = Arc::clone(session.secrets());
-    Outcome { secrets, record: session.into_record(), failure, snapshots, virtual_time, waited }
+    let idle_faults = session.idle_faults(failure.is_some());
+    let record = session.into_record();
+    Outcome { record, failure, snapshots, differences, virtual_time, waited, idle_faults, secrets }
 }
 
 /// Runs the steps of a plan in a session whose cluster is ready: all, or in a copy of a cluster those from the one that the

@@ -14,14 +14,17 @@ use windtunnel_openshift::monitoring::History;
 
 use super::counting::Moment;
 use super::error::SessionError;
-use super::expectations::{self, captures, held_before, status_text};
+use super::expectations::{self, captures, held_before, status_text, texts};
 use super::mutants::SeededMutant;
 use super::progress::Progress;
 use super::runtime::logs::Logs;
 use super::runtime::{Pending, Simulation};
-use super::{act, command};
+use super::{act, command, idle_faults};
 use crate::backends::programs::Waited;
-use crate::plan::{Action, Attempt, Expectation, ExpectedState, ExpectedTime, Plan, Run, Snapshot, Step};
+use crate::plan::{
+    Action, Attempt, Differences, Expectation, ExpectedState, ExpectedTime, Plan, Run, Snapshot, Step,
+    TextDifference,
+};
 use crate::record::{ADMINISTRATOR, ContainerLog, Event, Record, Secrets};
 
 /// One simulated cluster and its time.
@@ -110,9 +113,26 @@ impl Session {
         std::mem::take(&mut self.simulation.steps.snapshots)
     }
 
+    /// Takes the exact texts of the last step, if it failed.
+    pub(super) fn take_differences(&mut self) -> Option<Differences> {
+        let differences = self.simulation.steps.differences.take()?;
+        let secrets = &self.simulation.observers.secrets;
+        let has_secret =
+            |found: &Vec<TextDifference>| found.iter().any(|found| secrets.hide(&found.seen) != found.seen);
+        match differences {
+            Ok(found) if has_secret(&found) => Some(Err("the text has values of Secrets".to_owned())),
+            other => Some(other),
+        }
+    }
+
     /// How long the run has waited for programs of this machine; `None` without any.
     pub fn waited_for_programs(&self) -> Option<Waited> {
         self.simulation.connection.programs().map(|programs| programs.waited())
+    }
+
+    /// Returns each fault that never acted, with the reason. A run that failed ended too early for faults that had not begun.
+    pub fn idle_faults(&self, has_failed: bool) -> Vec<String> {
+        idle_faults::of(&self.simulation, has_failed)
     }
 
     /// Ends the run and returns its record.
@@ -147,6 +167,7 @@ impl Session {
     /// [`Session::expect`]. [`SessionError::InvariantBroken`]: the step broke an invariant of the plan.
     pub fn run_step(&mut self, step: &Step) -> Result<(), SessionError> {
         self.simulation.steps.last_actions.held_before = false;
+        self.simulation.steps.differences = None;
         let entries = self.simulation.record.entries.len();
         let outcome = self.run_counted_step(step);
         self.track_actions(step, entries);
@@ -341,9 +362,13 @@ impl Session {
             Err(SessionError::Refused { message, .. }) => {
                 match attempt.refused.iter().find(|text| !text.fits(&message)) {
                     None => Ok(()),
-                    Some(text) => Err(SessionError::ExpectationFailed(format!(
-                        "expected a rejection with {text}; its message is: {message}"
-                    ))),
+                    Some(text) => {
+                        let differences = texts::of_rejection(&attempt.refused, &message);
+                        self.simulation.steps.differences = Some(differences);
+                        Err(SessionError::ExpectationFailed(format!(
+                            "expected a rejection with {text}; its message is: {message}"
+                        )))
+                    }
                 }
             }
             Err(other) => Err(other),
@@ -361,7 +386,9 @@ impl Session {
             simulation.settle_with_controllers().await?;
             let output = command::run(simulation, &run.command).await?;
             simulation.settle()?;
-            output.check(&run.checks)
+            output.check(&run.checks).inspect_err(|_| {
+                simulation.steps.differences = Some(texts::of_output(&output, &run.checks));
+            })
         })
     }
 
@@ -372,6 +399,10 @@ impl Session {
     pub fn expect(&mut self, expectation: &Expectation) -> Result<(), SessionError> {
         let outcome = self.check_or_wait(expectation);
         self.simulation.steps.progress.end_wait();
+        if outcome.as_ref().is_err_and(SessionError::is_unmet) {
+            let differences = texts::of_expectation(&self.simulation, expectation);
+            self.simulation.steps.differences = Some(differences);
+        }
         outcome
     }
 

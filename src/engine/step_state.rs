@@ -8,7 +8,7 @@ use super::counting::Counting;
 use super::last_actions::LastActions;
 use super::output::CapturedOutput;
 use super::progress::Progress;
-use crate::plan::Snapshot;
+use crate::plan::{Differences, Snapshot};
 
 /// The state of a run between its steps, and its limits.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +17,8 @@ pub(in crate::engine) struct StepState {
     pub(in crate::engine) progress: Progress,
     /// Snapshot texts that the caller writes, with their files.
     pub(in crate::engine) snapshots: Vec<Snapshot>,
+    /// The texts of the last failed step.
+    pub(in crate::engine) differences: Option<Differences>,
     /// The output of the last command.
     pub(in crate::engine) last_output: Option<CapturedOutput>,
     /// Values that steps have kept for later ones, by name.

@@ -180,7 +180,7 @@ fn block(value: &Value) -> String {
 }
 
 /// The keys that a reader expects first.
-const FIRST: [&str; 20] = [
+const FIRST: [&str; 21] = [
     "name",
     "version",
     "operator",
@@ -190,6 +190,7 @@ const FIRST: [&str; 20] = [
     "process",
     "pool",
     "release",
+    "registry",
     "webhook",
     "crd",
     "object",

@@ -49,6 +49,17 @@ pub enum Action {
         /// Labels of the node, in addition to those of every worker.
         labels: BTreeMap<String, String>,
     },
+    /// Prints lines to the log of each pod of a name, as its program would.
+    Log {
+        /// The namespace of the pods.
+        namespace: String,
+        /// The name of a pod, or a prefix of it.
+        pod: String,
+        /// The container; `None` for the first one of a pod.
+        container: Option<String>,
+        /// The lines, without line ends.
+        lines: Vec<String>,
+    },
     /// Starts a fault.
     Fault {
         /// The fault.

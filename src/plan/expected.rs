@@ -211,17 +211,23 @@ impl LogMatch {
     /// # Errors
     /// The text is not valid.
     pub fn parse(pod: &str, text: &str) -> Result<Self, String> {
-        let (namespace, pod) = pod
-            .split_once('/')
-            .filter(|(namespace, pod)| !namespace.is_empty() && !pod.is_empty())
-            .ok_or_else(|| format!("expected a pod as `NAMESPACE/NAME`, found `{pod}`"))?;
+        let (namespace, pod) = pod_prefix(pod)?;
         let line = match TextMatch::parse(text)? {
             TextMatch::Equals(text) => TextMatch::Contains(text),
             other => other,
         };
-        let pod = pod.trim_end_matches('*').to_owned();
-        Ok(Self { namespace: namespace.to_owned(), pod, container: None, line, previous: false })
+        Ok(Self { namespace, pod, container: None, line, previous: false })
     }
+}
+
+/// The namespace and the beginning of the name in `NAMESPACE/NAME`, where the name may end in `*`.
+pub(crate) fn pod_prefix(text: &str) -> Result<(String, String), String> {
+    let (namespace, pod) = text
+        .split_once('/')
+        .map(|(namespace, pod)| (namespace, pod.trim_end_matches('*')))
+        .filter(|(namespace, pod)| !namespace.is_empty() && !pod.is_empty())
+        .ok_or_else(|| format!("expected a pod as `NAMESPACE/NAME`, found `{text}`"))?;
+    Ok((namespace.to_owned(), pod.to_owned()))
 }
 
 /// A PromQL query and its expected result.
@@ -274,7 +280,9 @@ impl TextMatch {
         Regex::new(&flagged).map(Self::Matches).map_err(|error| {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            format!("`{text}` is not a valid regular expression: {reason}")
+            format!(
+                "`{text}` is not a valid regular expression: {reason}; write `\\` before a character that is meant literally"
+            )
         })
     }
 

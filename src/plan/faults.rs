@@ -4,6 +4,7 @@ use std::fmt;
 
 use semver::Version;
 use windtunnel_controllers::faults::Fault;
+use windtunnel_controllers::registry::Pull;
 use windtunnel_core::requests::faults::{FaultEffect, ProgramFault, RequestFault, RequestFilter};
 use windtunnel_core::text::short_duration;
 use windtunnel_openshift::environment::ReleaseFault;
@@ -32,6 +33,8 @@ pub enum FaultTarget {
     Pool(String),
     /// The registry and the signature stores, for this release.
     Release(Version),
+    /// This registry, namespace or repository.
+    Registry(String),
     /// An admission webhook that covers these writes.
     Webhook(RequestFilter),
     /// The CustomResourceDefinition with this name.
@@ -98,6 +101,8 @@ pub enum InjectedFault {
     Pool(String, Fault),
     /// The image or the signatures of a release are broken.
     Release(Version, ReleaseFault),
+    /// A registry, namespace or repository answers pulls in this way.
+    Registry(String, Pull),
     /// An admission webhook covers these writes and does not answer.
     Webhook(RequestFilter),
     /// The definition with this name conflicts with another one.
@@ -117,6 +122,7 @@ impl InjectedFault {
             Self::Process(name, _) => FaultTarget::Process(name.clone()),
             Self::RenderFlips(pool, _) | Self::Pool(pool, _) => FaultTarget::Pool(pool.clone()),
             Self::Release(version, _) => FaultTarget::Release(version.clone()),
+            Self::Registry(name, _) => FaultTarget::Registry(name.clone()),
             Self::Webhook(writes) => FaultTarget::Webhook(writes.clone()),
             Self::Crd(name, _) => FaultTarget::Crd(name.clone()),
         }
@@ -156,6 +162,7 @@ impl std::fmt::Display for InjectedFault {
             }
             Self::Pool(pool, fault) => write!(f, "pool {pool} has {}", fault.kind.name()),
             Self::Release(version, fault) => write!(f, "release {version} is {}", fault.name()),
+            Self::Registry(name, pull) => write!(f, "registry {name} is {}", pull.name()),
             Self::Webhook(writes) => write!(f, "a webhook for {writes} is unreachable"),
             Self::Crd(name, fault) => write!(f, "definition {name} has {}", fault.name()),
         }
@@ -173,6 +180,7 @@ impl std::fmt::Display for FaultTarget {
             Self::Process(name) => f.write_str(name),
             Self::Pool(name) => write!(f, "pool {name}"),
             Self::Release(version) => write!(f, "release {version}"),
+            Self::Registry(name) => write!(f, "registry {name}"),
             Self::Webhook(writes) => write!(f, "a webhook for {writes}"),
             Self::Crd(name) => write!(f, "definition {name}"),
         }

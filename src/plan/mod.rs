@@ -10,6 +10,7 @@
 //! * `invariants.rs`: the invariants that every run checks
 //! * `faults.rs`: the targets and kinds of faults; `crd_fault.rs` has conflicts between definitions
 //! * `programs.rs`: the programs of the user and their places
+//! * `text_difference.rs`: expected texts that `--update` replaces
 //! * `past.rs`: the past of a cluster that a run continues (`--start-from`)
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,11 +43,13 @@ mod pool;
 mod programs;
 mod restoration;
 mod since;
+mod text_difference;
 mod update_phases;
 
 pub use action::Action;
 pub use client_requests::{Leadership, RequestLimit};
 pub use crd_fault::CrdFault;
+pub(crate) use expected::pod_prefix;
 pub use expected::{
     AlertMatch, Check, Expectation, ExpectedState, ExpectedTime, InsightRef, LogMatch, MetricMatch, Snapshot,
     StatusMatch, Subject, TextMatch, WriteMatch,
@@ -54,11 +57,12 @@ pub use expected::{
 pub use faults::{FaultEvent, FaultTarget, InjectedFault};
 pub use field_path::FieldPath;
 pub use invariants::Invariant;
-pub use past::{HeldUp, LeftOut, NodePlan, Past};
+pub use past::{LeftOut, NodePlan, Past};
 pub use pool::{PoolPlan, node_names};
 pub use programs::{Permission, ProgramPlace, ProgramPlan, ProgramTime, Variables, scripts};
 pub use restoration::{Ignored, IgnoredObjects, PastState, Restoration};
 pub use since::Since;
+pub use text_difference::{Differences, TextDifference, TextPlace};
 
 /// The allowed numbers of control-plane nodes.
 pub const CONTROL_PLANE_NODES: RangeInclusive<u32> = 1..=5;

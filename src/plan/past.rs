@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use semver::Version;
 use serde_json::Value;
+use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
 
 /// The history of a cluster before the run. The default is a cluster that was installed a day ago.
@@ -18,6 +18,8 @@ pub struct Past {
     pub history: Vec<Value>,
     /// The nodes, which replace the counted default nodes; control plane first.
     pub nodes: Vec<NodePlan>,
+    /// Objects that the cluster has as they are, with their uids and statuses.
+    pub objects: Vec<Object>,
     /// The file of the dump that has the ClusterVersion, if there is one.
     pub file: Option<String>,
     /// The objects of the dump that can hold an update up, and that the run does not take over.
@@ -35,32 +37,8 @@ pub struct LeftOut {
     pub file: String,
     /// What it does to an update.
     pub why: String,
-    /// The updates that it can hold up.
-    pub holds_up: HeldUp,
     /// Whether the user accepts that it is left out.
     pub is_ignored: bool,
-}
-
-impl LeftOut {
-    /// Whether it can hold up an update between two versions.
-    pub fn concerns(&self, from: &Version, to: &Version) -> bool {
-        match self.holds_up {
-            HeldUp::All => true,
-            HeldUp::OtherMinor => (from.major, from.minor) != (to.major, to.minor),
-            HeldUp::Above(major, minor) => (to.major, to.minor) > (major, minor),
-        }
-    }
-}
-
-/// Updates that an object can hold up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HeldUp {
-    /// All updates.
-    All,
-    /// Updates to another minor version.
-    OtherMinor,
-    /// Updates to a release above this major and minor version.
-    Above(u64, u64),
 }
 
 impl fmt::Display for LeftOut {
@@ -84,6 +62,8 @@ pub struct NodePlan {
     pub taints: Vec<Value>,
     /// `spec.unschedulable`.
     pub is_unschedulable: bool,
+    /// The `capacity` and `allocatable` of its status; `null` for those of every node.
+    pub resources: Value,
     /// The file of the dump that has the node; `None` for a node of a scenario.
     pub file: Option<String>,
 }
@@ -99,6 +79,7 @@ impl NodePlan {
             labels,
             taints,
             is_unschedulable: false,
+            resources: Value::Null,
             file: None,
         }
     }
@@ -111,31 +92,5 @@ impl NodePlan {
     /// Returns the name of its MachineConfigPool.
     pub fn pool(&self) -> &str {
         self.custom_pool.as_deref().unwrap_or(self.role())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_operator_holds_up_only_updates_above_its_limit() {
-        let concerns = |holds_up, from: &str, to: &str| {
-            let text = String::new;
-            let left = LeftOut {
-                kind: text(),
-                name: text(),
-                file: text(),
-                why: text(),
-                holds_up,
-                is_ignored: false,
-            };
-            left.concerns(&from.parse().unwrap(), &to.parse().unwrap())
-        };
-        assert!(!concerns(HeldUp::Above(4, 18), "4.17.2", "4.18.9"));
-        assert!(concerns(HeldUp::Above(4, 18), "4.18.2", "4.19.0"));
-        assert!(!concerns(HeldUp::OtherMinor, "4.18.2", "4.18.9"));
-        assert!(concerns(HeldUp::OtherMinor, "4.18.2", "4.17.1"));
-        assert!(concerns(HeldUp::All, "4.18.2", "4.18.9"));
     }
 }

@@ -1,7 +1,7 @@
 //! `JUnit` XML, for CI. Times are wall times; cluster times are properties. Of runs with the same results only
 //! `time` and `timestamp` differ.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -46,8 +46,9 @@ pub fn render(
 ) -> Result<String, SerializeError> {
     let mut cases = TestSuite::new(suite.name);
     let names = unique_names(results.iter().map(|(result, _)| *result));
+    let shared = rerun::shared_files(results.iter().map(|(result, _)| *result));
     for ((result, record), name) in results.iter().zip(&names) {
-        let output = output(suite, result, *record);
+        let output = output(suite, result, *record, &shared);
         let named = Named { result, name, output: &output };
         cases.add_test_cases(match per {
             Per::Scenario => scenario_cases(named),
@@ -106,8 +107,14 @@ fn unique_names<'a>(results: impl Iterator<Item = &'a ScenarioResult> + Clone) -
 
 /// Returns the output of a test case: the command to run it again, and for a failure the end of the timeline
 /// and the status at that moment.
-fn output(suite: Suite<'_>, result: &ScenarioResult, record: Option<&Record>) -> String {
-    let again = suite.options.map(|options| rerun::one(suite.name, result, options)).unwrap_or_default();
+fn output(
+    suite: Suite<'_>,
+    result: &ScenarioResult,
+    record: Option<&Record>,
+    shared: &BTreeSet<&str>,
+) -> String {
+    let again =
+        suite.options.map(|options| rerun::one(suite.name, result, options, shared)).unwrap_or_default();
     let mut text = if again.is_empty() { String::new() } else { format!("run it again: {again}\n") };
     if let Some(record) = record.filter(|_| result.failure.is_some()) {
         text += &format!("\nthe end of the timeline:\n{}", story::tail(record, WIDTH, ROWS));
@@ -185,10 +192,10 @@ fn status_of(result: &ScenarioResult) -> TestCaseStatus {
             status.set_message(why.as_str());
             status
         }
-        (Some(problems), _) if result.invalid => {
+        (Some(problems), _) if result.invalid || result.has_no_cluster() => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
             status.set_message(headline(problems));
-            status.set_type(FailureKind::Scenario.as_str());
+            status.set_type(result.failure_kind.unwrap_or(FailureKind::Scenario).as_str());
             status.set_description(problems.as_str());
             status
         }
@@ -205,6 +212,7 @@ fn case(Named { result, name, output }: Named<'_>) -> TestCase {
     case.set_time(result.wall.map_or(Duration::ZERO, |wall| wall.took));
     case.add_property(Property::new("seed", result.seed.to_string()));
     case.add_property(cluster_seconds(result.virtual_time));
+    case.add_properties(result.idle_faults.iter().map(|fault| Property::new("idle-fault", fault.as_str())));
     case.add_properties(result.omissions.iter().map(|left| Property::new("left-out", left.as_str())));
     case.add_properties(result.ids.iter().map(|id| Property::new("id", id.as_str())));
     if !output.is_empty() {

@@ -72,6 +72,8 @@ pub struct ScenarioResult {
     pub failed_at: Option<(usize, usize)>,
     /// The objects of a dump that can hold an update up, and that the run left out.
     pub omissions: Vec<String>,
+    /// The faults that never acted, each with the reason; empty for a result from a record.
+    pub idle_faults: Vec<String>,
     /// Why it did not run; `None` if it ran.
     pub skipped: Option<String>,
     /// Name of the feature; empty if there is none.
@@ -210,6 +212,11 @@ impl ScenarioResult {
     /// Returns the failure in a line of at most [`HEADLINE_MAX`] characters; empty without one. The whole text is `failure`.
     pub fn headline(&self) -> String {
         headline(self.failure.as_deref().unwrap_or_default())
+    }
+
+    /// Returns whether it failed before it began, for lack of a cluster.
+    pub fn has_no_cluster(&self) -> bool {
+        self.failure_kind == Some(FailureKind::Tool) && self.wall.is_none() && self.virtual_time.is_zero()
     }
 
     /// Returns whether it ran and all steps passed.

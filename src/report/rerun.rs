@@ -7,14 +7,29 @@ use windtunnel_core::text::one_line;
 use super::ScenarioResult;
 
 /// Returns the command that runs a scenario again; empty if its file is unknown. `command` is the command of
-/// the run, such as `windtunnel run`; `options` are further options that its scenarios depend on.
-pub fn one(command: &str, result: &ScenarioResult, options: &[String]) -> String {
+/// the run, such as `windtunnel run`; `options` are further options that its scenarios depend on. `shared` has the files with
+/// several scenarios, by [`shared_files`].
+pub fn one(command: &str, result: &ScenarioResult, options: &[String], shared: &BTreeSet<&str>) -> String {
     if result.file.is_empty() {
         return String::new();
     }
     let seed = result.seed.to_string();
-    let words = [result.file.as_str(), "--seed", &seed].into_iter().chain(options.iter().map(String::as_str));
-    quoted(command, words)
+    let name = format!("^{}$", regex::escape(&result.name));
+    let is_shared = shared.contains(result.file.as_str()) && !result.invalid;
+    let name: &[&str] = if is_shared { &["--name", &name] } else { &[] };
+    let words = [result.file.as_str(), "--seed", &seed].into_iter().chain(name.iter().copied());
+    quoted(command, words.chain(options.iter().map(String::as_str)))
+}
+
+/// Returns the files with several scenarios among these results.
+pub fn shared_files<'r>(results: impl Iterator<Item = &'r ScenarioResult>) -> BTreeSet<&'r str> {
+    let (mut once, mut shared) = (BTreeSet::new(), BTreeSet::new());
+    for result in results {
+        if !once.insert(result.file.as_str()) {
+            shared.insert(result.file.as_str());
+        }
+    }
+    shared
 }
 
 /// Returns the command that runs the failures and flakes among these results and no others; empty if there
@@ -58,8 +73,13 @@ mod tests {
         let (bad, other) = (result("b c.yaml", "x (1)", true), result("a.yaml", "y", true));
         let options = ["--payload".to_owned(), "4.1.0=p".to_owned()];
         assert_eq!(
-            one("windtunnel run", &bad, &options),
+            one("windtunnel run", &bad, &options, &BTreeSet::new()),
             "windtunnel run 'b c.yaml' --seed 7 --payload '4.1.0=p'"
+        );
+        let (plain, sibling) = (result("b c.yaml", "x y", true), result("b c.yaml", "z", false));
+        assert_eq!(
+            one("windtunnel run", &plain, &[], &shared_files([&plain, &sibling].into_iter())),
+            "windtunnel run 'b c.yaml' --seed 7 --name '^x y$'"
         );
         let all = [bad, other, result("d.yaml", "z", false)];
         assert_eq!(failures("windtunnel run", &all, &[]), "windtunnel run a.yaml 'b c.yaml' --seed 7");

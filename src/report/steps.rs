@@ -15,8 +15,8 @@ pub struct Written {
     pub text: String,
     /// Its line in the file, from 1.
     pub line: usize,
-    /// Whether the record contains it. A step that only plans the cluster precedes the record.
-    pub recorded: bool,
+    /// The number of its outcomes in the record: none if it only plans the cluster, and two if it waits for a moment first.
+    pub outcomes: usize,
 }
 
 /// The result of a step.
@@ -59,14 +59,23 @@ pub fn results(record: Option<&Record>, written: &[Written]) -> Vec<StepResult> 
     let step = |step: &Written| {
         let skipped = StepResult { outcome: Outcome::Skipped, ..StepResult::default() };
         let result = match record {
-            Some(_) if !step.recorded => StepResult::default(),
-            _ if !step.recorded => skipped,
-            _ => outcomes.next().unwrap_or(skipped),
+            Some(_) if step.outcomes == 0 => StepResult::default(),
+            _ if step.outcomes == 0 => skipped,
+            _ => outcomes.by_ref().take(step.outcomes).reduce(and_then).unwrap_or(skipped),
         };
         let Written { keyword, text, line, .. } = step.clone();
         StepResult { keyword, text, line, ..result }
     };
     written.iter().map(step).collect()
+}
+
+/// Returns the result of two parts of a step.
+fn and_then(first: StepResult, second: StepResult) -> StepResult {
+    StepResult {
+        took: first.took + second.took,
+        held_before: first.held_before || second.held_before,
+        ..if first.outcome == Outcome::Passed { second } else { first }
+    }
 }
 
 /// Returns the results of the steps in a record, without their places in the file.

@@ -66,7 +66,12 @@ fn facts(result: &ScenarioResult, wall: &str) -> String {
         Some(runs) => format!("; {} of {} seeds failed", runs.failed.len(), runs.count),
     };
     let omissions = if result.omissions.is_empty() { "" } else { "; with omissions" };
-    format!("{time} of cluster time{wall}{seeds}{canary}{held}{omissions}")
+    let idle = match result.idle_faults.len() {
+        0 => String::new(),
+        1 => "; a fault never acted".to_owned(),
+        count => format!("; {count} faults never acted"),
+    };
+    format!("{time} of cluster time{wall}{seeds}{canary}{held}{idle}{omissions}")
 }
 
 /// Returns the first step that passed because it held before, with its line, and how many more there are.
@@ -79,6 +84,11 @@ fn held_before(result: &ScenarioResult) -> String {
         more => format!(" and {more} more"),
     };
     format!("; held before: {}{line}{more}", truncate(&one_line(&first.text), STEP_MAX))
+}
+
+/// Returns a warning about each fault that never acted.
+pub fn idle_faults(result: &ScenarioResult) -> impl Iterator<Item = String> {
+    result.idle_faults.iter().map(|fault| format!("warning: this fault never acted: {}", one_line(fault)))
 }
 
 /// Returns the [`line`] of a result and, below it, place and reason of a failure; ends with a line break.
@@ -95,6 +105,7 @@ pub fn scenario(result: &ScenarioResult) -> String {
         }
         lines.extend(failure.lines().map(|line| format!("      {line}")));
     }
+    lines.extend(idle_faults(result).map(|warning| format!("      {warning}")));
     lines.extend((!result.waited.is_empty()).then(|| format!("      {}", result.waited)));
     lines.iter().fold(line(result), |text, line| text + line + "\n")
 }

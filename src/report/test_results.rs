@@ -8,14 +8,17 @@ use super::ScenarioResult;
 /// Renders the counts of a suite and the names of its failed scenarios.
 pub fn render(suite: &str, kind: &str, results: &[ScenarioResult]) -> String {
     let count = |wanted: fn(&ScenarioResult) -> bool| results.iter().filter(|result| wanted(result)).count();
-    let failing: Vec<&str> =
-        results.iter().filter(|result| result.failed()).map(|result| result.name.as_str()).collect();
+    let failing: Vec<&str> = results
+        .iter()
+        .filter(|result| result.failed() && !result.has_no_cluster())
+        .map(|result| result.name.as_str())
+        .collect();
     let document = json!({
         (suite): {
             "type": kind,
             "total": results.len(),
             "failures": failing.len(),
-            "errors": count(|result| result.invalid),
+            "errors": count(|result| result.invalid || result.has_no_cluster()),
             "skipped": count(|result| result.skipped.is_some()),
             "flakes": count(ScenarioResult::is_flake),
             "failingScenarios": failing,

@@ -12,6 +12,7 @@
 //! * `fault/`: `fault` and `heal`
 //! * `lint/`: warnings about valid scenarios
 //! * `error.rs`: the errors of a file, with line and column
+//! * `rewrite.rs`: replaces expected texts in the file (`--update`)
 //! * `split_upgrade.rs`: `windtunnel split-upgrade`, which splits a scenario into one before the update and one after it
 
 use jiff::SignedDuration;
@@ -33,6 +34,7 @@ pub mod lint;
 mod object;
 mod parameters;
 mod reader;
+mod rewrite;
 mod source;
 pub mod split_upgrade;
 mod step_text;
@@ -45,6 +47,9 @@ pub use environment::graph_data::BlockedEdgeFile;
 pub use error::{ScenarioError, ScenarioErrors};
 pub use kinds::Kinds;
 pub use object::Star;
+#[cfg(feature = "gherkin")]
+pub(crate) use reader::version_hint;
+pub use rewrite::{Rewritten, with_text};
 pub use source::{Folders, Releases};
 
 use crate::plan::{self, Plan, scripts};
@@ -315,13 +320,19 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     })
 }
 
-/// Returns whether this is the id of an issue or a test case, such as `OCP-22641`, or of a risk of the update
-/// graph, such as `risk#PreRelease`. `NODES-12` is a case of nodes and pools in `docs/coverage.md`.
+/// Returns whether this is the id of an issue or a test case, such as `OCP-22641`, of an issue or pull request of a
+/// repository, such as `okd#1724`, or of a risk of the update graph, such as `risk#PreRelease`. `NODES-12` is a case of
+/// nodes and pools in `docs/coverage.md`.
 pub fn is_id(text: &str) -> bool {
-    const NUMBERED: &[&str] = &["NODES-", "OCP-", "OTA-", "OCPBUGS-", "release#"];
-    let number = NUMBERED.iter().find_map(|shape| text.strip_prefix(shape));
+    const NUMBERED: &[&str] = &["NODES-", "OCP-", "OTA-", "OCPBUGS-"];
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_name = |text: &str| {
+        text.starts_with(|c: char| c.is_ascii_alphabetic())
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b))
+    };
     let risk = text.strip_prefix("risk#").unwrap_or_default();
-    number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+    NUMBERED.iter().any(|shape| text.strip_prefix(shape).is_some_and(is_number))
+        || text.split_once('#').is_some_and(|(repository, number)| is_name(repository) && is_number(number))
         || (risk.starts_with(|c: char| c.is_ascii_uppercase())
             && risk.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
@@ -336,7 +347,7 @@ fn ids(reader: &mut Reader<'_>, node: &yaml::Node) -> Vec<String> {
             reader.error(
                 item,
                 format!(
-                    "expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `{id}`"
+                    "expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `okd#1724` or `risk#PreRelease`, found `{id}`"
                 ),
             );
         }

@@ -26,7 +26,15 @@ pub(super) fn reference(reader: &mut Reader<'_>, node: &Node, star: Star) -> Opt
 pub(super) fn parse_reference(kinds: &Kinds, text: &str, star: Star) -> Result<ObjectRef, String> {
     let mut parts = text.split('/');
     let kind = parts.next().unwrap_or_default();
-    let resource = kinds.find(kind)?;
+    let resource = kinds.find(kind).map_err(|unknown| {
+        // The name of an object without its kind.
+        let is_name = !text.contains('/') && kind.starts_with(|first: char| first.is_ascii_lowercase());
+        if is_name {
+            format!("expected an object with its kind, such as `Node/{text}` or `Pod/<namespace>/{text}`, found `{text}`")
+        } else {
+            unknown
+        }
+    })?;
     let shape = shape(&resource);
     let (namespace, name) = match (resource.namespaced, parts.next(), parts.next(), parts.next()) {
         (false, Some(name), None, None) => ("", name),

@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use semver::Version;
-use windtunnel_core::text::did_you_mean;
+use windtunnel_core::text::{did_you_mean, truncate};
 use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_openshift::release::{Architecture, Release};
 
 use super::kinds::Kinds;
 use super::{Releases, ScenarioError, ScenarioErrors};
 use crate::plan::{Snapshot, TextMatch};
+
+/// The greatest number of keys that an error lists.
+const KEYS_SHOWN: usize = 6;
 
 /// The parser's state. A value that cannot be parsed is `None` or left out, and adds an error.
 pub(super) struct Reader<'a> {
@@ -146,6 +149,10 @@ impl<'a> Reader<'a> {
 
     /// Checks that the node is a map with only `known` keys.
     pub(super) fn map<'n>(&mut self, node: &'n Node, what: &'static str, known: &[&str]) -> Option<Map<'n>> {
+        if !matches!(node.kind, Kind::Map(_)) {
+            self.expected_map(node, what, known);
+            return None;
+        }
         for (key, _) in self.entries(node, what)? {
             let name = key.scalar().unwrap_or_default();
             if !known.contains(&name) {
@@ -161,12 +168,39 @@ impl<'a> Reader<'a> {
         Some(Map { node, what })
     }
 
+    /// Reports another value in place of a map with `known` keys, and how to write the map.
+    fn expected_map(&mut self, node: &Node, what: &str, known: &[&str]) {
+        let found = node.describe();
+        let keys = known.iter().take(KEYS_SHOWN).map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+        let hint = match (node.scalar(), known) {
+            _ if what == "a scenario" && node.scalar().is_none_or(str::is_empty) => {
+                "write the keys `name`, `cluster` and `timeline`; `windtunnel new FILE` writes an example"
+                    .to_owned()
+            }
+            (Some(text), [first, rest @ ..]) if what != "a scenario" => {
+                let others = if rest.is_empty() { String::new() } else { format!("; its keys are {keys}") };
+                format!("write `{{{first}: {}}}`{others}", truncate(text, 60))
+            }
+            _ => format!("write keys such as {keys}, each with its value"),
+        };
+        self.error(node, format!("expected {what} (a map), found {found}; {hint}"));
+    }
+
+    /// Checks that the node is a map, with any keys.
+    pub(super) fn any_map<'n>(&mut self, node: &'n Node, what: &'static str) -> Option<Map<'n>> {
+        self.entries(node, what).map(|_| Map { node, what })
+    }
+
     /// Returns the entries of a map with arbitrary keys.
     pub(super) fn entries<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n [(Node, Node)]> {
         if let Kind::Map(entries) = &node.kind {
             return Some(entries);
         }
-        self.expected(node, &format!("{what} (a map)"));
+        let first = if let Kind::List(items) = &node.kind { items.first() } else { None };
+        let key = first.and_then(Node::scalar).map(|text| truncate(text, 60));
+        let hint =
+            key.map(|key| format!("; write `{{{key}: ...}}`, each name with its value")).unwrap_or_default();
+        self.error(node, format!("expected {what} (a map), found {}{hint}", node.describe()));
         None
     }
 
@@ -174,7 +208,11 @@ impl<'a> Reader<'a> {
         if let Kind::List(items) = &node.kind {
             return items;
         }
-        self.expected(node, &format!("a list of {what}"));
+        let hint = match node.scalar() {
+            Some(text) => format!("write `[{}]`", truncate(text, 60)),
+            None => "begin each item with `- `".to_owned(),
+        };
+        self.error(node, format!("expected a list of {what}, found {}; {hint}", node.describe()));
         &[]
     }
 
@@ -240,9 +278,11 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn version(&mut self, node: &Node) -> Option<Version> {
-        let version = node.scalar().and_then(|text| Version::parse(text).ok());
+        let text = node.scalar().unwrap_or_default();
+        let version = Version::parse(text).ok();
         if version.is_none() {
-            self.expected(node, "a version such as `4.14.8`");
+            let hint = version_hint(text);
+            self.error(node, format!("expected a version such as `4.14.8`, found {}{hint}", node.describe()));
         }
         version
     }
@@ -372,5 +412,20 @@ fn without_trailing_space(wanted: TextMatch) -> TextMatch {
         TextMatch::Equals(text) => TextMatch::Equals(text.trim_end().to_owned()),
         TextMatch::AnyOf(all) => TextMatch::AnyOf(all.into_iter().map(without_trailing_space).collect()),
         other => other,
+    }
+}
+
+/// Returns what to write in place of a text that is no version: without letters around the numbers, or with a third number.
+pub(crate) fn version_hint(text: &str) -> String {
+    let without = text.trim_start_matches(['v', 'V']);
+    let is_part = |letter: char| letter.is_ascii_digit() || letter == '.';
+    let numbers: String = without.chars().take_while(|letter| is_part(*letter)).collect();
+    match (Version::parse(without), Version::parse(&format!("{text}.1")), Version::parse(&numbers)) {
+        (Ok(_), ..) => format!("; write `{without}`"),
+        (_, Ok(_), _) => format!("; a release has three numbers, such as `{text}.1`"),
+        (.., Ok(_)) => {
+            format!("; `{}` is no part of a version: write `{numbers}`", &without[numbers.len()..])
+        }
+        _ => String::new(),
     }
 }

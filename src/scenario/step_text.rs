@@ -61,6 +61,15 @@ fn describe_action(action: &Action) -> String {
             let with = if labels.is_empty() { String::new() } else { format!(" with {}", labels.join(", ")) };
             format!("machine {node} joins{with}")
         }
+        Action::Log { namespace, pod, container, lines } => {
+            let of = container.as_ref().map(|name| format!("container {name} of ")).unwrap_or_default();
+            let count = if let [line] = lines.as_slice() {
+                format!("`{line}`")
+            } else {
+                format!("{} lines", lines.len())
+            };
+            format!("{of}pod {namespace}/{pod} prints {count}")
+        }
         Action::Fault { fault, event, after, lasts } => {
             let after =
                 if after.is_zero() { String::new() } else { format!(" after {}", short_duration(*after)) };

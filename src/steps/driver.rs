@@ -32,6 +32,8 @@ pub(super) struct SessionResults {
     pub(super) record: Arc<Record>,
     /// Snapshot texts to write, with their files.
     pub(super) snapshots: Vec<Snapshot>,
+    /// The faults that never acted, each with the reason.
+    pub(super) idle_faults: Vec<String>,
     /// The values of Secrets, which the record lacks.
     pub(super) secrets: Arc<Secrets>,
 }
@@ -49,6 +51,8 @@ pub(super) struct Settings {
     pub(super) permitted: Option<Variables>,
     /// Whether the values of Secrets are in output and records.
     pub(super) shows_secrets: bool,
+    /// Ids of issues and test cases, for the record.
+    pub(super) ids: Vec<String>,
 }
 
 /// The handle of a session's thread; dropping it ends the session.
@@ -72,7 +76,7 @@ impl Driver {
             }
         }
         cluster.shows_secrets = settings.shows_secrets;
-        let plan = Plan { name: scenario, ..Plan::new(cluster, Vec::new()) };
+        let plan = Plan { name: scenario, ids: settings.ids.clone(), ..Plan::new(cluster, Vec::new()) };
         let (commands, inbox) = mpsc::channel();
         let (ready, started) = oneshot::channel();
         on_a_thread(Box::new(move || {
@@ -130,18 +134,22 @@ fn on_a_thread(job: Job) {
 }
 
 fn serve(mut session: Session, inbox: &mpsc::Receiver<Command>) {
+    let mut has_failed = false;
     while let Ok(command) = inbox.recv() {
         match command {
             Command::Run(text, step, answer) => {
                 let outcome = session.run_recorded_step(&text, &step);
+                has_failed |= outcome.is_err();
                 // The receiver is gone if the feature was cancelled meanwhile.
                 let _ = answer.send(outcome);
             }
             Command::Finish(answer) => {
                 let snapshots = session.take_snapshots();
                 let secrets = Arc::clone(session.secrets());
+                let idle_faults = session.idle_faults(has_failed);
                 let record = Arc::new(session.into_record());
-                let _ = answer.send(SessionResults { record: Arc::clone(&record), snapshots, secrets });
+                let results = SessionResults { record: Arc::clone(&record), snapshots, idle_faults, secrets };
+                let _ = answer.send(results);
                 // Returns an error once the driver is dropped.
                 let _ = inbox.recv();
                 return;

@@ -190,9 +190,9 @@ mod tests {
         check(
             "Given a 4.20.1 cluster\nAnd release 4.20 exists\nWhen I delete Configmap/a/b\n\
              Then ClusterVersion field \"a\" is /(/\nAnd within 5 apples ClusterVersion field \"a\" is \"b\"\n",
-            "4:1: expected a version such as 4.14.8, found `4.20`\n\
+            "4:1: expected a version such as 4.14.8, found `4.20`; a release has three numbers, such as `4.20.1`\n\
              5:1: unknown kind `Configmap`; did you mean `ConfigMap`?\n\
-             6:1: `/(/` is not a valid regular expression: unclosed group\n\
+             6:1: `/(/` is not a valid regular expression: unclosed group; write `\\` before a character that is meant literally\n\
              7:1: expected a duration such as `40 minutes`, found `5 apples`",
         );
     }

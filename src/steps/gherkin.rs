@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use cucumber::feature::Ext as _;
 use cucumber::gherkin::{Examples, Feature, GherkinEnv, Rule, Scenario, Step, Table};
 use regex::Regex;
+use windtunnel_core::text::nearest;
 
 use super::{catalogue, definitions, layout};
 use crate::scenario::{ScenarioError, is_id};
@@ -204,7 +205,8 @@ fn incomplete_parts(feature: &Feature, text: &str) -> Vec<layout::SyntaxError> {
     let mut errors = Vec::new();
     if scenarios(feature).next().is_none() {
         let place = feature.position;
-        errors.push((place.line, place.col, "the feature has no scenario".to_owned()));
+        let missing = || (place.line, place.col, "the feature has no scenario".to_owned());
+        errors.push(misspelt_keyword(&lines).unwrap_or_else(missing));
     }
     for scenario in scenarios(feature) {
         let place = scenario.position;
@@ -230,6 +232,17 @@ fn incomplete_parts(feature: &Feature, text: &str) -> Vec<layout::SyntaxError> {
         errors.extend(tables.flat_map(|table| layout::ragged_rows(&lines, table.position.line)));
     }
     errors
+}
+
+/// Returns the first line that begins with almost a keyword, such as `Secnario:`.
+fn misspelt_keyword(lines: &[layout::Line<'_>]) -> Option<layout::SyntaxError> {
+    const KEYWORDS: [&str; 6] =
+        ["Scenario", "Scenario Outline", "Scenario Template", "Background", "Example", "Rule"];
+    lines.iter().find_map(|(line, column, content)| {
+        let (word, _) = content.split_once(':').filter(|(word, _)| !KEYWORDS.contains(word))?;
+        let near = nearest(word, KEYWORDS)?;
+        Some((*line, *column, format!("no keyword is `{word}:`; did you mean `{near}:`?")))
+    })
 }
 
 /// Returns the lines of a scenario's description that would be steps if they began with a keyword.
@@ -329,6 +342,10 @@ mod tests {
     fn rejects_features_without_scenarios_steps_or_rows() {
         check("Feature: f\n", "1:1: the feature has no scenario");
         check("Feature: f\n  Given a\n", "1:1: the feature has no scenario");
+        check(
+            "Feature: f\n  Secnario: s\n    Given a\n",
+            "2:3: no keyword is `Secnario:`; did you mean `Scenario:`?",
+        );
         check("Feature: f\n  Scenario: s\n  Scenario: t\n    When a\n", "2:3: scenario `s` has no steps");
         check("Feature: f\n  Scenario: s\n    The story.\n", "2:3: scenario `s` has no steps");
         check(

@@ -9,6 +9,7 @@ mod gherkin;
 mod layout;
 mod phrase;
 mod results;
+mod rewrite;
 pub mod split_upgrade;
 mod suite;
 mod warnings;
@@ -18,6 +19,7 @@ use crate::plan::Snapshot;
 
 pub use cucumber::gherkin::tagexpr::TagOperation;
 pub use results::{FeatureStep, Place, ScenarioResult};
+pub use rewrite::with_text;
 pub use suite::{RunOptions, Suite, matches_tags};
 
 /// Names and texts of files.

@@ -19,7 +19,9 @@ pub(super) fn duration(text: &str) -> Result<SignedDuration, String> {
 
 /// Parses a version such as `4.14.8`.
 pub(super) fn version(text: &str) -> Result<Version, String> {
-    text.parse().map_err(|_| format!("expected a version such as 4.14.8, found `{text}`"))
+    text.parse().map_err(|_| {
+        format!("expected a version such as 4.14.8, found `{text}`{}", scenario::version_hint(text))
+    })
 }
 
 /// Parses a number of times.

@@ -9,8 +9,9 @@ use windtunnel_core::panics;
 
 use super::driver::SessionResults;
 use super::gherkin;
+use super::world::RanStep;
 use crate::plan::Snapshot;
-use crate::record::{Event as Entry, FailureKind, Record, Secrets};
+use crate::record::{FailureKind, Record, Secrets};
 use crate::scenario::is_id;
 
 /// The result of one scenario.
@@ -28,6 +29,8 @@ pub struct ScenarioResult {
     pub record: Option<Arc<Record>>,
     /// Snapshot texts to write, with their files.
     pub snapshots: Vec<Snapshot>,
+    /// The faults that never acted, each with the reason.
+    pub idle_faults: Vec<String>,
     /// The values of Secrets, which the record lacks and the texts of steps may contain.
     pub secrets: Arc<Secrets>,
     /// The failed step and the reason; `None` if the scenario passed.
@@ -57,8 +60,8 @@ pub struct FeatureStep {
     pub text: String,
     /// The line, from 1.
     pub line: usize,
-    /// Whether it only plans the cluster.
-    pub plans: bool,
+    /// The number of its outcomes in the record, or of those that it would have: none if it only plans the cluster.
+    pub outcomes: usize,
 }
 
 /// File, line and name of a scenario. Rows of examples can share a line and differ in their names.
@@ -78,7 +81,7 @@ pub(super) fn not_started(feature: &Feature, rule: Option<&Rule>, scenario: &Sce
         keyword: format!("{} ", step.keyword.trim_end()),
         text: step.value.clone(),
         line: step.position.line,
-        plans: step.ty == StepType::Given,
+        outcomes: usize::from(step.ty != StepType::Given),
     };
     ScenarioResult {
         file: gherkin::file(feature),
@@ -87,6 +90,7 @@ pub(super) fn not_started(feature: &Feature, rule: Option<&Rule>, scenario: &Sce
         line: scenario.position.line,
         record: None,
         snapshots: Vec::new(),
+        idle_faults: Vec::new(),
         secrets: Arc::default(),
         failure: None,
         failure_kind: None,
@@ -113,45 +117,47 @@ pub(super) fn result(
     scenario: &Scenario,
     outcome: &ScenarioFinished,
     ended: Option<SessionResults>,
+    ran: &[RanStep],
 ) -> ScenarioResult {
-    let (record, snapshots, secrets) = match ended {
-        Some(SessionResults { record, snapshots, secrets }) => (Some(record), snapshots, secrets),
-        None => (None, Vec::new(), Arc::default()),
+    let (record, snapshots, idle_faults, secrets) = match ended {
+        Some(SessionResults { record, snapshots, idle_faults, secrets }) => {
+            (Some(record), snapshots, idle_faults, secrets)
+        }
+        None => (None, Vec::new(), Vec::new(), Arc::default()),
     };
     let (failure, step) = match outcome {
         ScenarioFinished::StepPassed => (None, None),
         ScenarioFinished::StepSkipped => (Some("a step was skipped".to_owned()), None),
         ScenarioFinished::StepFailed(_, _, error) => {
             let why = failure_text(error);
-            let step = record.as_ref().and_then(|record| last_step(feature, rule, scenario, record));
+            let step = ran.last().and_then(|last| {
+                gherkin::steps_of(feature, rule, scenario).find(|step| step.position == last.position)
+            });
             let text = step.map(|step| format!("{}: ", step.value.trim_end_matches(':')));
             (Some(text.unwrap_or_default() + &why), step)
         }
         ScenarioFinished::BeforeHookFailed(info) => (Some(panics::text(&**info)), None),
     };
-    ScenarioResult {
+    let mut result = ScenarioResult {
         record,
         snapshots,
+        idle_faults,
         secrets,
         failure,
         failed_at: step.map(|step| (step.position.line, step.position.col)),
         started: true,
         ..not_started(feature, rule, scenario)
+    };
+    for (step, ran) in result.steps.iter_mut().zip(ran) {
+        step.outcomes = ran.outcomes;
     }
-}
-
-/// Returns the step that ran last. Each step leaves an outcome in the record, except those that plan the
-/// cluster.
-fn last_step<'f>(
-    feature: &'f Feature,
-    rule: Option<&'f Rule>,
-    scenario: &'f Scenario,
-    record: &Record,
-) -> Option<&'f Step> {
-    let outcomes = record.entries.iter().filter(|entry| matches!(entry.event, Entry::Outcome { .. })).count();
-    gherkin::steps_of(feature, rule, scenario)
-        .filter(|step| step.ty != StepType::Given)
-        .nth(outcomes.checked_sub(1)?)
+    // A step that failed before it reached the session has no outcome, and must not count as passed.
+    if result.failure.is_some()
+        && let Some(last) = result.steps.iter_mut().take(ran.len()).next_back()
+    {
+        last.outcomes = last.outcomes.max(1);
+    }
+    result
 }
 
 fn failure_text(error: &StepError) -> String {

@@ -59,7 +59,7 @@ impl RunOptions {
     fn settings(&self) -> Settings {
         let Self { seed, strict, shows_secrets, .. } = *self;
         let (programs, permitted) = (Arc::clone(&self.programs), self.permitted.clone());
-        Settings { seed, strict, programs, permitted, shows_secrets }
+        Settings { seed, strict, programs, permitted, shows_secrets, ids: Vec::new() }
     }
 }
 
@@ -215,6 +215,7 @@ impl Suite {
                 world.feature_files = feature_files;
                 world.rejections = gherkin::rejections(gherkin::steps_of(feature, rule, scenario));
                 world.settings = settings.clone();
+                world.settings.ids = not_started(feature, rule, scenario).ids;
                 if let Some(strict) = asked_strictness(feature, rule, scenario) {
                     world.settings.strict = strict;
                 }
@@ -230,11 +231,13 @@ impl Suite {
                     if world.as_ref().is_some_and(|world| world.stopped) {
                         return;
                     }
-                    let (ended, error) = match world {
-                        Some(world) => (world.finish().await, world.error.take()),
-                        None => (None, None),
+                    let (ended, error, ran) = match world {
+                        Some(world) => {
+                            (world.finish().await, world.error.take(), std::mem::take(&mut world.ran))
+                        }
+                        None => (None, None, Vec::new()),
                     };
-                    let mut result = result(feature, rule, scenario, outcome, ended);
+                    let mut result = result(feature, rule, scenario, outcome, ended, &ran);
                     // A step that is not allowed where it is reaches no session.
                     let kind = error.as_ref().map_or(FailureKind::Scenario, SessionError::kind);
                     result.failure_kind = result.failure.as_ref().map(|_| kind);

@@ -93,6 +93,15 @@ mod tests {
     }
 
     #[test]
+    fn warns_of_fields_of_given_objects() {
+        let text = "Feature: f\n  Scenario: s\n    Given a 4.20.1 cluster\n    And this object:\n      \"\"\"\n      apiVersion: v1\n      \
+                    kind: ConfigMap\n      metadata: {name: a, namespace: default}\n      dta: {}\n      \"\"\"\n    \
+                    Then ClusterVersion/version exists\n";
+        let expected = "f:4:5: ConfigMap: no such field `dta`; did you mean `data`?; the API server drops it with a warning";
+        assert_eq!(warnings(text), [expected]);
+    }
+
+    #[test]
     fn warns_of_scenarios_without_expectations_and_of_malformed_ids() {
         let text = "Feature: f\n  # @case_id OCP-22641\n  Scenario: s\n    Given a 4.20.1 cluster\n    When 5 minutes pass\n  \
                     # @case_id 22641\n  Scenario: t\n    Given a 4.20.1 cluster\n    Then ClusterVersion/version exists\n";

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use cucumber::gherkin::LineCol;
 use jiff::SignedDuration;
 use semver::Version;
 use serde_json::Value;
@@ -37,6 +38,15 @@ impl From<String> for StepError {
     }
 }
 
+/// A step that began.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RanStep {
+    /// Its place in the file.
+    pub(super) position: LineCol,
+    /// The number of its outcomes in the record.
+    pub(super) outcomes: usize,
+}
+
 /// The state of one Gherkin scenario. The first step that is not a Given installs the cluster.
 #[derive(Default)]
 pub(super) struct ClusterWorld {
@@ -50,6 +60,8 @@ pub(super) struct ClusterWorld {
     pub(super) stopped: bool,
     /// The last error of the session.
     pub(super) error: Option<SessionError>,
+    /// The steps that began, in order.
+    pub(super) ran: Vec<RanStep>,
     /// The path of the feature.
     pub(super) file: String,
     /// Loads files next to the feature.
@@ -188,9 +200,22 @@ impl ClusterWorld {
     }
 
     /// Adds an object to the planned cluster.
-    pub(super) fn add_object(&mut self, object: Value) -> Result<(), String> {
-        self.planned()?.objects.push(PlannedObject { place: None, object });
+    pub(super) fn add_object(&mut self, object: &Value) -> Result<(), String> {
+        let planned = self.planned()?;
+        planned.objects.push(PlannedObject { place: None, object: object.clone() });
+        if self.dry_run_started.is_some()
+            && let Some(cluster) = &self.cluster
+        {
+            self.warnings.extend(lint::warnings_about_object(cluster, object));
+        }
         Ok(())
+    }
+
+    /// Remembers that a step begins, unless it is collected.
+    pub(super) fn begin_step(&mut self, position: LineCol) {
+        if self.collected.is_none() {
+            self.ran.push(RanStep { position, outcomes: 0 });
+        }
     }
 
     /// Lets time pass until this long after the start.
@@ -222,6 +247,9 @@ impl ClusterWorld {
             let backend = self.backend.clone().unwrap_or_else(|| Arc::new(InProcessBackend));
             let driver = Driver::start(backend, cluster, self.scenario.clone(), self.settings.clone()).await;
             self.driver = Some(driver.map_err(|error| self.step_error(error))?);
+        }
+        if let Some(ran) = self.ran.last_mut() {
+            ran.outcomes += 1;
         }
         let outcome = match &self.driver {
             Some(driver) => driver.run(text, step).await,

@@ -45,7 +45,7 @@ fn table(columns: &[&str]) -> BTreeMap<String, Row> {
 
 /// The cases that files name: ids anywhere, and risks of the update graph among the ids of a scenario.
 fn cases() -> BTreeMap<String, BTreeSet<String>> {
-    let id = Regex::new(r"\b(?:NODES|OCP|OTA|OCPBUGS)-\d+\b|release#\d+").unwrap();
+    let id = Regex::new(r"\b(?:NODES|OCP|OTA|OCPBUGS)-\d+\b|\b(?:release|okd|MCO|CVO|CNO|AKS)#\d+").unwrap();
     let (scenarios, features) = (shipped("scenarios", "yaml"), shipped("features", "feature"));
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (file, text) in scenarios.iter().chain(&features) {

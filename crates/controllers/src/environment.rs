@@ -5,6 +5,7 @@ use std::fmt::Debug;
 
 use windtunnel_core::{Object, View};
 
+use crate::registries_conf::RegistriesConf;
 use crate::registry::{Image, Registry, Workloads};
 
 /// Everything outside the cluster that a kubelet can reach, and the software installed on its machine.
@@ -14,6 +15,11 @@ pub trait NodeEnvironment: Any + Debug + Send + Sync {
 
     /// The image that a pull returns for a container that extracts a release payload.
     fn payload(&self, pullspec: &str) -> Image;
+
+    /// The registries and mirrors in the files of a node. `None` if its files are unknown.
+    fn registries(&self, _node: &Object, _view: &View) -> Option<RegistriesConf> {
+        None
+    }
 
     /// The behaviour of the program of a container that runs to completion. `None` for a short program that succeeds.
     fn program(&self, _pod: &Object, _container: &str, _view: &View) -> Option<Program> {

@@ -54,6 +54,8 @@ pub enum FaultKind {
     RebootRefused,
     /// The machine does not come back from its next reboot.
     DoesNotReturn,
+    /// The machine is switched off. It is no annotation, because an API server without its etcd stores none.
+    PoweredOff,
     /// The machine reboots several more times before it stays up.
     RebootLoop,
     /// A pod of the node cannot be evicted.
@@ -74,7 +76,7 @@ pub enum FaultKind {
     ImageBuildFails,
 }
 
-const NAMES: [(FaultKind, &str); 25] = [
+const NAMES: [(FaultKind, &str); 26] = [
     (FaultKind::Degraded, "degraded"),
     (FaultKind::Unavailable, "unavailable"),
     (FaultKind::Flapping, "flapping"),
@@ -91,6 +93,7 @@ const NAMES: [(FaultKind, &str); 25] = [
     (FaultKind::ImagePullFails, "image-pull-fails"),
     (FaultKind::RebootRefused, "reboot-refused"),
     (FaultKind::DoesNotReturn, "does-not-return"),
+    (FaultKind::PoweredOff, "powered-off"),
     (FaultKind::RebootLoop, "reboot-loop"),
     (FaultKind::DrainBlocked, "drain-blocked"),
     (FaultKind::ClockAhead, "clock-ahead"),
@@ -107,7 +110,7 @@ impl FaultKind {
     pub const OF_OPERATORS: [&str; 6] =
         ["degraded", "unavailable", "flapping", "not-upgradeable", "stalled", "silent"];
     /// The names of node faults.
-    pub const OF_NODES: [&str; 15] = [
+    pub const OF_NODES: [&str; 16] = [
         "not-ready",
         "kubelet-stopped",
         "disk-pressure",
@@ -118,6 +121,7 @@ impl FaultKind {
         "image-pull-fails",
         "reboot-refused",
         "does-not-return",
+        "powered-off",
         "reboot-loop",
         "drain-blocked",
         "clock-ahead",

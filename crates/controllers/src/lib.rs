@@ -9,7 +9,7 @@
 //! * `schedule/`: turns of actors; `runner.rs` runs them beside an API server
 //! * `workloads/`: Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs, autoscalers, disruption budgets
 //! * `kubelet/` and `node_lifecycle/`: nodes and their pods; `machine.rs` is the machine beneath, `registry.rs` the
-//!   results of pulls and containers
+//!   results of pulls and containers, `registries_conf.rs` the mirrors that a node pulls from
 //! * `cleanup/`: garbage collection, namespaces, volumes in use
 //! * `endpoints/`, `scheduler/`, `service_accounts/`, `resource_quota/`: other controllers; `certificate_signing.rs`
 //!   and `policy_status.rs`, too
@@ -31,6 +31,7 @@ pub mod node_lifecycle;
 pub mod owners;
 pub mod policy_status;
 pub mod recorder;
+pub mod registries_conf;
 pub mod registry;
 pub mod resource_quota;
 #[cfg(feature = "runner")]

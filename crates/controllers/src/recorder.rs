@@ -116,12 +116,12 @@ impl Recorder {
     }
 
     /// Sets the version of the object to which new Events refer.
-    pub(crate) fn refer_to(&mut self, object: &Object) {
+    pub fn refer_to(&mut self, object: &Object) {
         self.subject.involved["resourceVersion"] = json!(object.resource_version());
     }
 
     /// Sets whether new Events name their reporting controller besides their source.
-    pub(crate) fn set_reporting(&mut self, reports_controller: bool) {
+    pub fn set_reporting(&mut self, reports_controller: bool) {
         self.reports_controller = reports_controller;
     }
 

@@ -129,6 +129,11 @@ impl Pull {
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().position(|known| *known == name).map(|index| Self::ALL[index])
     }
+
+    /// The name of the result.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().position(|known| *known == self).map_or("", |index| Self::NAMES[index])
+    }
 }
 
 /// The content of an image.

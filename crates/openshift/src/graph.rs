@@ -140,6 +140,8 @@ pub enum MatchingRule {
     Always,
     /// Clusters for which this PromQL expression results in 1, and not 0.
     PromQl(String),
+    /// A rule of this type, which the cluster-version operator does not know and ignores.
+    Other(String),
 }
 
 impl MatchingRule {
@@ -148,6 +150,7 @@ impl MatchingRule {
         match self {
             Self::Always => json!({ "type": "Always" }),
             Self::PromQl(text) => json!({ "type": "PromQL", "promql": { "promql": text } }),
+            Self::Other(kind) => json!({ "type": kind }),
         }
     }
 }

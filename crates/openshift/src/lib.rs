@@ -9,6 +9,7 @@
 //! * `monitoring/` and `promql/`: metrics, alerts, Prometheus and its language
 //! * `oc/`: `oc adm upgrade` and `oc get`
 //! * `admission/`: plug-ins of OpenShift's API server
+//! * `aggregated/`: `metrics.k8s.io`, Projects and the own User, which other API servers of a cluster serve
 //! * `compatibility/`: CompatibilityRequirements
 //! * `feature_gates.rs`: the feature gates that components check
 //! * `manifests.rs`: the files of `manifests/`, which are part of the binary
@@ -17,6 +18,7 @@
 //! manifests, a role and a binding.
 
 pub mod admission;
+pub mod aggregated;
 pub mod certificate;
 mod compatibility;
 mod control_plane;
@@ -101,12 +103,17 @@ pub fn components(environment: &Arc<Environment>, streams: &Streams) -> Vec<Box<
         actors.push(Box::new(compatibility::controller::CompatibilityController::new()));
     }
     let last = operators::LAST_MINOR_WITH_BACKUPS;
-    if operators.contains_key(&"etcd".to_owned())
+    if operators.contains_key(&operators::ETCD.to_owned())
         && environment.releases.keys().any(|version| version.minor <= last)
     {
         actors.push(Box::new(operators::BackupController::new(streams)));
     }
     let has_pools = environment.releases.values().any(|release| release.defines(mco::POOLS));
+    if let Some((facts, component)) = operators.get(&operators::ETCD.to_owned())
+        && !facts.deployment.is_empty()
+    {
+        actors.push(Box::new(operators::GuardController::new(facts, component)));
+    }
     if let Some((facts, component)) = operators.get(&operators::NETWORK.to_owned()) {
         actors.push(Box::new(operators::ProxyController::new(facts, component)));
     }
@@ -116,6 +123,9 @@ pub fn components(environment: &Arc<Environment>, streams: &Streams) -> Vec<Box<
         actors.push(Box::new(service_ca::ServiceCa::new(facts, streams)));
     }
     for (facts, component) in operators.into_values() {
+        if let Some(operands) = operators::OperandController::new(facts, component, environment) {
+            actors.push(Box::new(operands));
+        }
         // A custom payload may have its ClusterOperator without its Deployment.
         if facts.cluster_operator == mco::CLUSTER_OPERATOR && has_pools && !facts.deployment.is_empty() {
             actors.extend(mco::operator(facts, component, environment, streams));

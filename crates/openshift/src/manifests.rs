@@ -9,11 +9,15 @@
 //! definitions.
 //!
 //! `manifests/payload/` contains objects of components. `manifests/releases/` assigns them to components and
-//! minors.
+//! minors. An object that changes often has a folder there like a CRD: its first file is the object, each later file a
+//! patch with the changes of that minor.
+//!
+//! `manifests/operands.yaml` describes the workloads that operators create.
 //!
 //! The files are trusted like code: an invalid one is a bug, found by a test that loads all of them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use include_dir::{Dir, File, include_dir};
@@ -67,17 +71,40 @@ pub fn is_preview(feature_set: &str) -> bool {
     PREVIEWS.contains(&feature_set)
 }
 
+/// Returns whether a manifest is behind a feature gate.
+pub fn is_gated(object: &Value) -> bool {
+    !object["metadata"]["annotations"]["release.openshift.io/feature-gate"].is_null()
+}
+
 /// The documents of each folder with plain objects.
 static OBJECTS: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(|| {
     let name = |dir: &Dir<'_>| dir.path().to_string_lossy().into_owned();
     FILES.dirs().map(|dir| (name(dir), documents_in(dir))).collect()
 });
 
-/// The documents of each file in `manifests/payload/`, by name.
-static PAYLOAD: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(|| {
-    let name = |file: &File<'_>| file.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    folder("payload").files().map(|file| (name(file), documents(file))).collect()
+/// The documents of each file and folder in `manifests/payload/`, by name and first minor.
+static PAYLOAD: LazyLock<BTreeMap<String, BTreeMap<MajorMinor, Vec<Value>>>> = LazyLock::new(|| {
+    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let always = |documents| BTreeMap::from([(MajorMinor::default(), documents)]);
+    let files = folder("payload").files().map(|file| (stem(file.path()), always(documents(file))));
+    files.chain(folder("payload").dirs().map(|dir| (stem(dir.path()), versions(dir)))).collect()
 });
+
+/// The versions of the object in a folder, by their first minor.
+fn versions(dir: &Dir<'_>) -> BTreeMap<MajorMinor, Vec<Value>> {
+    let files: BTreeMap<_, _> =
+        dir.files().filter_map(|file| Some((line_of(file)?, only_document(file)))).collect();
+    let mut object: Option<Value> = None;
+    let mut found = BTreeMap::new();
+    for (line, file) in files {
+        match &mut object {
+            None => object = Some(file),
+            Some(object) => patch(object, file, &format!("{}/{}.{}", dir.path().display(), line.0, line.1)),
+        }
+        found.insert(line, object.iter().cloned().collect());
+    }
+    found
+}
 
 /// The definitions of a CRD by minor. Its first file is the definition, each later file a patch of the
 /// previous one.
@@ -88,7 +115,7 @@ fn definitions(name: &str, files: BTreeMap<MajorMinor, Value>) -> BTreeMap<Major
         if definition.is_null() {
             definition = file;
         } else {
-            patch(&mut definition, file, &format!("{name}/{}.{}", line.0, line.1));
+            patch(&mut definition, file, &format!("crds/{name}/{}.{}", line.0, line.1));
         }
         let mut described = definition.clone();
         describe(&mut described, name);
@@ -131,9 +158,9 @@ fn field_at<'s>(schema: &'s mut Value, path: &str) -> Option<&'s mut Value> {
 
 fn patch(definition: &mut Value, file: Value, place: &str) {
     let operations: json_patch::Patch =
-        serde_json::from_value(file).unwrap_or_else(|error| panic!("manifests/crds/{place}.yaml: {error}"));
+        serde_json::from_value(file).unwrap_or_else(|error| panic!("manifests/{place}.yaml: {error}"));
     json_patch::patch(definition, &operations)
-        .unwrap_or_else(|error| panic!("manifests/crds/{place}.yaml: {error}"));
+        .unwrap_or_else(|error| panic!("manifests/{place}.yaml: {error}"));
 }
 
 /// The CRD with this name, such as `clusterversions.config.openshift.io`, as a release of `line` has it with
@@ -171,7 +198,7 @@ pub fn crd_with(name: &str, line: MajorMinor, feature_set: &str) -> Option<Arc<V
         };
         for (from, file) in files {
             let definition = patched.get_or_insert_with(|| Value::clone(newest.unwrap_or(first.1)));
-            patch(definition, file.clone(), &format!("{name}/{folder_name}/{}.{}", from.0, from.1));
+            patch(definition, file.clone(), &format!("crds/{name}/{folder_name}/{}.{}", from.0, from.1));
         }
     }
     patched.map(Arc::new).or_else(|| newest.cloned())
@@ -192,9 +219,17 @@ pub fn objects(folder: &str) -> &'static [Value] {
     OBJECTS.get(folder).map_or(&[], Vec::as_slice)
 }
 
-/// The documents of `manifests/payload/<name>.yaml`, in order. Empty if there is no such file.
-pub fn payload(name: &str) -> &'static [Value] {
-    PAYLOAD.get(name).map_or(&[], Vec::as_slice)
+/// The documents of `manifests/payload/<name>.yaml` in order, or the object in the folder of that name as a release of
+/// `line` has it. Empty if there is neither.
+pub fn payload(name: &str, line: MajorMinor) -> &'static [Value] {
+    let versions = PAYLOAD.get(name);
+    let newest = versions.and_then(|versions| versions.range(..=line).next_back());
+    newest.map_or(&[], |(_, documents)| documents)
+}
+
+/// The only document of `manifests/<path>`.
+pub(crate) fn only(path: &str) -> Value {
+    only_document(FILES.get_file(path).unwrap_or_else(|| panic!("manifests/{path} is not in the binary")))
 }
 
 /// The only document of each file in `manifests/<path>` that is named after a minor, by that minor.

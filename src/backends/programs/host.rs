@@ -74,6 +74,8 @@ pub(super) struct Running {
     results: Vec<ProgramEvent>,
     /// Whether it is stopped.
     pub(super) is_paused: bool,
+    /// When it was started.
+    started: Instant,
 }
 
 impl Running {
@@ -184,10 +186,16 @@ impl ProgramHost {
             context,
             results: Vec::new(),
             is_paused: false,
+            started: now(),
         };
         self.lock().insert(order.id.clone(), running);
         self.turnover.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// How long a program has been running.
+    pub(super) fn age(&self, id: &str) -> Duration {
+        self.lock().get(id).map_or(Duration::ZERO, |running| running.started.elapsed())
     }
 
     /// Sends SIGTERM to a program. Its end is an event.
@@ -359,6 +367,11 @@ pub(super) fn authority_key(seed: u64) -> String {
     let mut key = HEADER.to_vec();
     key.extend((0..32).map(|_| u8::try_from(draws.between(0, 255)).unwrap_or_default()));
     format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(key))
+}
+
+#[expect(clippy::disallowed_methods, reason = "programs live in wall time")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Waits for the lines of an ended process, which may still be on their way.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use windtunnel_apiserver::https::Authority;
@@ -87,6 +88,10 @@ impl ClusterConnection for Hosted {
         self.cluster.write(by, who, write, now)
     }
 
+    fn take_over(&mut self, objects: &[Object], now: Time) -> Result<(), String> {
+        self.cluster.take_over(objects, now)
+    }
+
     fn fail(&mut self, fault: RequestFault) {
         self.cluster.fail(fault);
         self.programs.host.look_again();
@@ -94,6 +99,11 @@ impl ClusterConnection for Hosted {
 
     fn fail_since(&mut self, fault: RequestFault, revision: u64) {
         self.cluster.fail_since(fault, revision);
+        self.programs.host.look_again();
+    }
+
+    fn set_quorum(&mut self, has_quorum: bool) {
+        self.cluster.set_quorum(has_quorum);
         self.programs.host.look_again();
     }
 
@@ -194,6 +204,10 @@ impl Programs for Parts {
 
     fn have_work(&self) -> bool {
         self.pace.as_ref().is_some_and(|pace| pace.have_work())
+    }
+
+    fn age(&self, id: &str) -> Duration {
+        self.host.age(id)
     }
 
     fn wait(&self) {

@@ -90,6 +90,9 @@ pub trait Programs: Send + Sync {
     /// Whether programs in lockstep have something to do at this moment of the cluster's clock.
     fn have_work(&self) -> bool;
 
+    /// How long a program has been running, in wall time; zero if it is unknown.
+    fn age(&self, id: &str) -> Duration;
+
     /// Waits until a program does something, at most for a millisecond of wall time.
     fn wait(&self);
 

@@ -100,7 +100,8 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "FACTOR", default_value = "1x", value_parser = speed)]
     pub(in crate::cli) speed: f64,
     /// Time at which the clock of a simulated cluster starts: `now`, a distance from it such as `30d-ago`, or a time such as
-    /// `2026-05-01T12:00:00Z` [default: now; 30d-ago above `1x`]. When it catches up with this machine's clock, it slows
+    /// `2026-05-01T12:00:00Z` [default: now; above `1x` a day ago, or ten minutes times the speed if that is
+    /// earlier, up to 30d-ago]. When it catches up with this machine's clock, it slows
     /// down to 1x, so that clients print no negative ages.
     #[arg(long, value_name = "TIME", value_parser = ClockStart::parse,
           conflicts_with_all = ["bare", "from", "data_dir"])]

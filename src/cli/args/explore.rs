@@ -71,8 +71,8 @@ pub(in crate::cli) struct ExploreArgs {
     /// --runs and --budget are for each [default: 8 runs].
     #[arg(long, value_name = "N", value_parser = numbers::count, conflicts_with_all = ["paths", "corpus", "emit", "html"])]
     pub(in crate::cli) mutants: Option<u32>,
-    /// Explore clusters with a defect after a known bug, one at a time, and print which are found: these, or all
-    /// without a name. --runs and --budget are for each defect.
+    /// Explore clusters with a planted bug, one at a time, and print which are found: these, or all without a name. Each is
+    /// after a known bug. --runs and --budget are for each.
     #[arg(long, value_name = "NAME", num_args = 0.., conflicts_with_all = ["paths", "corpus", "emit", "html", "mutants"])]
     pub(in crate::cli) seeded: Option<Vec<String>>,
     /// Output format of the summary.

@@ -28,6 +28,7 @@ mod place;
 mod program;
 #[cfg(feature = "live")]
 mod rbac;
+mod rehearse;
 mod risks;
 mod rollback_check;
 mod rollback_pairs;
@@ -68,6 +69,7 @@ pub(super) use self::place::{CleanArgs, SPEED, WRITES_PER_SECOND};
 pub(super) use self::program::{CONSENT, ProgramArgs};
 #[cfg(feature = "live")]
 pub(super) use self::rbac::{RbacArgs, RbacFormat};
+pub(super) use self::rehearse::{RehearsalFormat, RehearseArgs};
 pub(super) use self::risks::RisksArgs;
 pub(super) use self::rollback_check::{Judges, ReportFormat, RollbackCheckArgs};
 pub(super) use self::rollback_pairs::{PairsFormat, RollbackPairsArgs};
@@ -116,6 +118,8 @@ pub(super) enum Command {
     Dump(DumpArgs),
     /// Print the output of `oc adm upgrade status` for a record, the files of a cluster, or a cluster.
     Status(StatusArgs),
+    /// Run the update of a cluster from its dump, and list where it stops, why, and how it goes on.
+    Rehearse(RehearseArgs),
     /// Evaluate the risks of graph data for clusters, and check their PromQL.
     Risks(RisksArgs),
     /// List the objects of a newer release that an older one rejects or changes, each with a proof.
@@ -275,6 +279,8 @@ pub(super) struct NewArgs {
 pub(super) enum SchemaOf {
     /// Scenario file.
     Scenario,
+    /// Report of `rehearse --output json`.
+    Rehearsal,
 }
 
 /// `windtunnel report`.

@@ -18,6 +18,9 @@ use windtunnel_rollback::trap::Harm;
 
 Exit codes: 0 no trap at or above --level, 1 at least one, 2 wrong usage or unreadable input.")]
 pub(in crate::cli) struct RollbackCheckArgs {
+    /// Takes releases without `--from` and `--to`, to explain that they need these.
+    #[arg(hide = true, value_parser = without_flag)]
+    pub(in crate::cli) _releases: Vec<String>,
     /// Newer release: a version such as 4.14.1, the folder of a payload (`oc adm release extract`), or
     /// CustomResourceDefinitions: a folder or a file.
     #[arg(long, value_name = "NEWER", required_unless_present = "series")]
@@ -91,6 +94,12 @@ pub(in crate::cli) enum ReportFormat {
     Markdown,
     /// HTML page without other files.
     Html,
+}
+
+fn without_flag(text: &str) -> Result<String, String> {
+    Err(format!(
+        "expected the newer release as `--from` and the older one as `--to`, such as `--from 4.14.1 --to 4.13.20`, not `{text}`"
+    ))
 }
 
 fn judges(text: &str) -> Result<Judges, String> {

@@ -27,7 +27,8 @@ pub(in crate::cli) fn seeds(text: &str) -> Result<Seeds, String> {
         let (first, last) = part.split_once("..").unwrap_or((part, part));
         let number = |text: &str| numbers::number::<u64>(text.trim()).map_err(|_| wrong());
         let (first, last) = (number(first)?, number(last)?);
-        let distance = last.checked_sub(first).ok_or_else(wrong)?;
+        let backwards = || format!("expected the smaller seed first: write `{last}..{first}`");
+        let distance = last.checked_sub(first).ok_or_else(backwards)?;
         if distance >= SEEDS_MAX {
             return Err(too_many());
         }
@@ -57,13 +58,14 @@ mod tests {
 
     #[test]
     fn other_texts_and_too_many_seeds_are_errors() {
-        for wrong in ["", "3..1", "1..", "..3", "1,,2", "-1", "1-3", "18446744073709551616"] {
+        for wrong in ["", "1..", "..3", "1,,2", "-1", "1-3", "18446744073709551616"] {
             assert_eq!(
                 seeds(wrong),
                 Err("expected seeds such as `1..50` or `1,7,20..30`".to_owned()),
                 "{wrong}"
             );
         }
+        assert_eq!(seeds("3..1"), Err("expected the smaller seed first: write `1..3`".to_owned()));
         for many in ["0..100000", "0..18446744073709551615", "1..99999,200001..200002"] {
             assert_eq!(seeds(many), Err("expected at most 100000 seeds".to_owned()), "{many}");
         }

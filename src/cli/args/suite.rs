@@ -17,7 +17,7 @@ pub(in crate::cli) struct SuiteArgs {
     /// Run each scenario with each of these seeds, such as `1..50` or `1,7,20..30`, and print the seeds with which it
     /// fails. Reports have the first run that failed, or else the first run.
     #[arg(long, value_name = "SEEDS", value_parser = seeds::seeds,
-          conflicts_with_all = ["seed", "retry", "until", "update_snapshots"])]
+          conflicts_with_all = ["seed", "retry", "until", "update"])]
     seeds: Option<Seeds>,
     /// Write the record of the scenario to the file PATH; if PATH ends with `/` or is a folder, the record of each scenario
     /// into it.
@@ -30,9 +30,13 @@ pub(in crate::cli) struct SuiteArgs {
     /// The default; kept for older scripts.
     #[arg(long, hide = true, conflicts_with = "lenient")]
     strict: bool,
-    /// Write the files with expected statuses instead of comparing with them.
-    #[arg(long)]
-    pub(in crate::cli) update_snapshots: bool,
+    /// Replace exact expected texts by what the run printed and reported, in the files of scenarios and features and in those of
+    /// `matches`. A file is written if its scenarios pass with the new texts.
+    #[arg(long, visible_alias = "update-snapshots", conflicts_with = "until")]
+    update: bool,
+    /// Print what `--update` would write, and write and run nothing else.
+    #[arg(long, requires = "update")]
+    pub(in crate::cli) dry_run: bool,
     /// Print no timeline and no warning.
     #[arg(long, short)]
     pub(in crate::cli) quiet: bool,
@@ -58,6 +62,11 @@ pub(in crate::cli) struct SuiteArgs {
 }
 
 impl SuiteArgs {
+    /// Returns whether expected texts are replaced.
+    pub(in crate::cli) fn updates(&self) -> bool {
+        self.update
+    }
+
     /// Returns whether expectations fail that have held since before the last action, unless a scenario says otherwise.
     pub(in crate::cli) fn is_strict(&self) -> bool {
         self.strict || !self.lenient

@@ -27,9 +27,17 @@ use crate::record::Secrets;
 /// # Errors
 /// A file cannot be read, or the dump contains no such object.
 pub(super) fn read(path: &Path, wanted: &[&Resource]) -> Result<Dump, String> {
+    read_with(path, wanted, &[])
+}
+
+/// As [`read`], with the objects of `also` kinds, even if the dump contains none of them.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_with(path: &Path, wanted: &[&Resource], also: &[&Resource]) -> Result<Dump, String> {
     let secrets = SECRETS;
-    let with_secrets = [wanted, &[&secrets]].concat();
-    let Gathered { gathering, count } = gather(path, Wanted::Kinds(&with_secrets))?;
+    let all = [wanted, also, &[&secrets]].concat();
+    let Gathered { gathering, count } = gather(path, Wanted::Kinds(&all))?;
     let mut dump = gathering.into_valid().map_err(|problems| problems.join("\n"))?;
     hide_secrets(&mut dump);
     let kinds: Vec<&str> = wanted.iter().map(|resource| &*resource.kind).collect();
@@ -161,7 +169,6 @@ fn read_file(path: &Path, within: &str, reader: &mut Reader<'_, '_>) -> Result<(
         Some(_) => {}
         None => input::check_size(path)?,
     }
-    files::remember(path);
     let size = path.metadata().map_or(0, |metadata| metadata.len());
     reader.read(Member { path: path.shown(), within: within.to_owned(), size, content: &mut content }, 0)
 }

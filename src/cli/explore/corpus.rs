@@ -107,7 +107,7 @@ impl Corpus {
     /// The file cannot be written.
     pub(super) fn write(&self, state: &State) -> Result<(), String> {
         let text = serde_json::to_string(state).map_err(|error| error.to_string())?;
-        files::write(&self.own, &text)
+        files::overwrite(&self.own, &text)
     }
 }
 

@@ -11,9 +11,9 @@ use crate::explore::{Minimised, minimise as minimise_scenario};
 use crate::scenario;
 
 pub(super) fn minimise(args: &MinimiseArgs) -> Result<Exit, String> {
-    args.output.as_deref().map_or(Ok(()), files::check_file)?;
     let releases = Releases::read(&args.payload)?;
     let (file, text) = read(args, &releases)?;
+    args.output.as_deref().map_or(Ok(()), files::check_file)?;
     let interrupt = Interrupt::listen();
     interrupt.finish_within(GRACE, || print_notice("the running case takes too long: nothing is printed"));
     let stop = || interrupt.is_interrupted();

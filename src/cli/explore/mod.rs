@@ -208,7 +208,7 @@ impl<'a> Outputs<'a> {
     fn open(args: &'a ExploreArgs) -> Result<Self, String> {
         let corpus = args.corpus.as_deref().map(|folder| Corpus::open(folder, args.shard)).transpose()?;
         args.emit.as_deref().map_or(Ok(()), files::check_folder)?;
-        args.html.as_deref().map_or(Ok(()), files::check_file)?;
+        args.html.as_deref().map_or(Ok(()), files::check_report)?;
         Ok(Self { corpus, emit: args.emit.as_deref() })
     }
 

@@ -84,8 +84,8 @@ fn to_json(table: &MutantTable, seed: u64) -> String {
         "seed": seed,
         "mutants": table.rows.iter().map(row).collect::<Vec<_>>(),
         "found": table.found(),
-        "cleanRuns": table.clean_runs,
-        "cleanProblems": problems,
+        "soundRuns": table.clean_runs,
+        "soundFindings": problems,
     });
     format!("{document:#}\n")
 }

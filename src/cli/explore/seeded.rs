@@ -57,7 +57,7 @@ fn mutants(names: &[String]) -> Result<Vec<&'static SeededMutant>, String> {
     let find = |name: &String| {
         SeededMutant::find(name).ok_or_else(|| {
             let hint = did_you_mean(name, seeded_mutants().map(|mutant| mutant.name));
-            format!("there is no seeded defect `{name}`{hint}")
+            format!("there is no planted bug `{name}`{hint}")
         })
     };
     names.iter().map(find).collect()
@@ -114,7 +114,7 @@ fn median(mut numbers: Vec<f64>) -> f64 {
 /// The table and the summary as Markdown, which is readable as text too.
 fn to_text(table: &SeededTable) -> String {
     let mut text =
-        "| defect | component | bug | found by | runs | lines | faults |\n|---|---|---|---|---|---|---|\n"
+        "| planted bug | component | after | found by | runs | lines | faults |\n|---|---|---|---|---|---|---|\n"
             .to_owned();
     for row in &table.rows {
         let SeededMutant { name, component, bug, .. } = row.mutant;
@@ -134,9 +134,9 @@ fn to_text(table: &SeededTable) -> String {
 fn summary(table: &SeededTable) -> String {
     let Figures { false_alarms, runs, lines, faults } = Figures::of(table);
     let mut text = format!(
-        "Found {} of {}. Without a defect, {} of {} broke a rule ({false_alarms:.1}% false alarms).\n",
+        "Found {} of {}. Without one, {} of {} broke a rule ({false_alarms:.1}% false alarms).\n",
         table.found(),
-        counted(table.rows.len(), "defect"),
+        counted(table.rows.len(), "planted bug"),
         table.alarms(),
         counted(usize::try_from(table.clean_runs).unwrap_or(usize::MAX), "run"),
     );
@@ -177,10 +177,10 @@ fn to_json(table: &SeededTable, seed: u64) -> String {
     let Figures { false_alarms, runs, lines, faults } = Figures::of(table);
     let document = json!({
         "seed": seed,
-        "defects": table.rows.iter().map(row).collect::<Vec<_>>(),
+        "plantedBugs": table.rows.iter().map(row).collect::<Vec<_>>(),
         "found": table.found(),
-        "cleanRuns": table.clean_runs,
-        "cleanProblems": problems,
+        "soundRuns": table.clean_runs,
+        "soundFindings": problems,
         "falseAlarmPercent": false_alarms,
         "medians": { "runs": runs, "lines": lines, "faults": faults },
     });
@@ -206,9 +206,9 @@ mod tests {
         let table = SeededTable { rows, clean_runs: 8, clean_findings };
         assert_eq!(
             to_text(&table),
-            "| defect | component | bug | found by | runs | lines | faults |\n|---|---|---|---|---|---|---|\n\
+            "| planted bug | component | after | found by | runs | lines | faults |\n|---|---|---|---|---|---|---|\n\
              | `uncordon-forgotten` | machine-config-controller/drain | OCPBUGS-62341 | not found | 4 |  |  |\n\n\
-             Found 0 of 1 defect. Without a defect, 1 of 8 runs broke a rule (12.5% false alarms).\n\
+             Found 0 of 1 planted bug. Without one, 1 of 8 runs broke a rule (12.5% false alarms).\n\
              * run 2: quiet: x\n* run 2: settled: y\n"
         );
     }

@@ -68,11 +68,12 @@ pub(in crate::cli) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Checks a file that a library is going to open.
+/// Checks a file that a library is going to open, and remembers it.
 ///
 /// # Errors
 /// It is no regular file: a device or a pipe may have no end.
 pub(in crate::cli) fn check(path: &Path) -> io::Result<()> {
+    super::read_files::remember(path);
     let kind = fs::metadata(path)?.file_type();
     if kind.is_file() {
         return Ok(());

@@ -4,7 +4,6 @@
 
 pub(super) mod allowed;
 pub(super) mod input;
-#[cfg(feature = "watch")]
 mod read_files;
 pub(super) mod records;
 pub(super) mod snapshots;
@@ -164,7 +163,6 @@ fn read_source(path: &Path) -> Result<Source, ScenarioError> {
         column: 1,
         message: error.to_string(),
     };
-    #[cfg(feature = "watch")]
     read_files::remember(path);
     let text = decoded(input::read(path).map_err(at_start)?);
     let text =
@@ -188,17 +186,8 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     if path.is_dir() {
         return Err(format!("{}: expected a file, found a folder", path.shown()));
     }
-    #[cfg(feature = "watch")]
     read_files::remember(path);
     input::read(path).map_err(|error| unreadable(path, &error))
-}
-
-/// Remembers that a file was read, for `--watch`.
-pub(super) fn remember(path: &Path) {
-    #[cfg(feature = "watch")]
-    read_files::remember(path);
-    #[cfg(not(feature = "watch"))]
-    let _ = path;
 }
 
 /// Returns the error for an unreadable path; for a missing one, with the nearest existing name.
@@ -210,6 +199,12 @@ pub(super) fn unreadable(path: &Path, error: &io::Error) -> String {
 /// Returns `; did you mean ...?` with the first missing part of a path replaced by the nearest name in its
 /// folder, or the empty text.
 pub(super) fn nearest_path(path: &Path) -> String {
+    if let Some(file) = without_line(path) {
+        return format!(
+            "; a path has no line: write `{0} --name NAME`; `windtunnel run {0} --list` prints the names",
+            file.shown()
+        );
+    }
     let is_missing = |part: &&Path| !part.as_os_str().is_empty() && !part.exists();
     let Some(missing) = path.ancestors().take_while(is_missing).last() else { return String::new() };
     if missing.is_symlink() {
@@ -224,6 +219,13 @@ pub(super) fn nearest_path(path: &Path) -> String {
     let name = missing.file_name().unwrap_or_default().to_string_lossy();
     let found = nearest(&name, names.iter().map(String::as_str)).map(|found| folder.join(found));
     found.map(|found| format!("; did you mean `{}`?", found.shown())).unwrap_or_default()
+}
+
+/// Returns the existing file of a path that ends with a line, such as `a.feature:9`, as other programs select scenarios.
+fn without_line(path: &Path) -> Option<PathBuf> {
+    let (file, line) = path.to_str()?.rsplit_once(':')?;
+    let is_line = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+    Some(PathBuf::from(file)).filter(|file| is_line && file.is_file() && !path.exists())
 }
 
 /// Decodes UTF-8.
@@ -366,8 +368,17 @@ fn has_extension(path: &Path, extension: &str) -> bool {
 /// than a wish.
 ///
 /// # Errors
-/// The path with the reason.
+/// The path with the reason; this process has read the file.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
+    check_no_input(path)?;
+    overwrite(path, text)
+}
+
+/// As [`write`], also for a file that this process has read to change it.
+///
+/// # Errors
+/// The path with the reason.
+pub(super) fn overwrite(path: &Path, text: &str) -> Result<(), String> {
     check_parent(path)?;
     target::write(path, text, false).map_err(|error| unwritten(path, &error))
 }
@@ -438,6 +449,51 @@ fn missing_parent(path: &Path) -> Option<String> {
     })
 }
 
+/// Checks that a path is no file that this process has read: an output would destroy it.
+///
+/// # Errors
+/// The path with the reason.
+fn check_no_input(path: &Path) -> Result<(), String> {
+    if !read_files::is_input(path) {
+        return Ok(());
+    }
+    Err(format!(
+        "{}: this is an input of the command, and would be overwritten; name another file",
+        path.shown()
+    ))
+}
+
+/// Checks that a path is no scenario and no feature, as which no report is read again.
+///
+/// # Errors
+/// The path with the reason.
+fn check_no_scenario(path: &Path) -> Result<(), String> {
+    let has_timeline =
+        |bytes: Vec<u8>| bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"timeline:"));
+    let is_yaml = || has_extension(path, YAML) && fs::read(path).is_ok_and(has_timeline);
+    let kind = match path.is_file() {
+        true if has_extension(path, FEATURE) => "feature",
+        true if is_yaml() => "scenario",
+        _ => return Ok(()),
+    };
+    Err(format!("{}: this is a {kind}, and would be overwritten; name another file", path.shown()))
+}
+
+/// Checks that a new folder can be created, if it is missing, and that files can be written into an existing one. Changes nothing.
+///
+/// # Errors
+/// The folder with the reason.
+pub(super) fn check_new_folder(folder: &Path) -> Result<(), String> {
+    // With a slash at its end, a file does not exist.
+    if folder.components().collect::<PathBuf>().exists() {
+        return check_folder(folder);
+    }
+    check_folder_above(folder)?;
+    let above = folder.parent().unwrap_or(Path::new(""));
+    target::check_inside(above)
+        .map_err(|error| format!("{}: cannot create the folder: {error}", folder.shown()))
+}
+
 /// Checks that a file can be written into a folder, which is created if necessary.
 ///
 /// # Errors
@@ -454,17 +510,29 @@ pub(super) fn check_folder(folder: &Path) -> Result<(), String> {
 /// Checks that a file can be written, before work starts whose result would be lost. Its folder must exist. Changes nothing.
 ///
 /// # Errors
-/// The path with the reason.
+/// The path with the reason; this process has read the file.
 pub(super) fn check_file(path: &Path) -> Result<(), String> {
+    check_no_input(path)?;
     check_parent(path)?;
     target::check(path).map_err(|error| unwritten(path, &error))
 }
 
-/// As [`check_file`], for a file to append to.
+/// As [`check_file`], for a report, which replaces no scenario and no feature.
+///
+/// # Errors
+/// The path with the reason.
+pub(super) fn check_report(path: &Path) -> Result<(), String> {
+    check_file(path)?;
+    check_no_scenario(path)
+}
+
+/// As [`check_report`], for a file to append to.
 ///
 /// # Errors
 /// The path with the reason.
 pub(super) fn check_append(path: &Path) -> Result<(), String> {
+    check_no_input(path)?;
+    check_no_scenario(path)?;
     check_parent(path)?;
     target::check_append(path).map_err(|error| unwritten(path, &error))
 }

@@ -1,4 +1,4 @@
-//! The files that this process has read, for `--watch`.
+//! The files that this process has read: `--watch` waits for their changes, and no output may replace them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,22 @@ use std::sync::{Mutex, PoisonError};
 
 static READ: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Remembers a file, even one that cannot be read.
+/// Remembers a file and the target of a link, even one that cannot be read.
 pub(super) fn remember(path: &Path) {
-    READ.lock().unwrap_or_else(PoisonError::into_inner).insert(absolute(path));
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    read.insert(absolute(path));
+    read.extend(path.canonicalize().ok());
 }
 
 /// Returns whether this process has read a file, or tried to.
 pub(in crate::cli) fn was_read(path: &Path) -> bool {
     READ.lock().unwrap_or_else(PoisonError::into_inner).contains(&absolute(path))
+}
+
+/// Returns whether a path leads to an existing file that this process has read.
+pub(super) fn is_input(path: &Path) -> bool {
+    let Ok(target) = path.canonicalize() else { return false };
+    target.is_file() && (was_read(path) || was_read(&target))
 }
 
 /// Returns the path without links in its folder. The file itself may not exist.

@@ -49,7 +49,16 @@ pub(in crate::cli) fn read_unchanged(path: &Path) -> Result<Record, String> {
         ));
     }
     let at = |line| format!("{}:{line}", path.shown());
-    Record::parse(&text).map_err(|error| format!("{}: expected {}", at(error.line), error.expected))
+    let is_scenario = [super::YAML, super::FEATURE].contains(&super::kind_of(path, ""));
+    let hint = if is_scenario {
+        format!(
+            "; this is the name of a scenario: `windtunnel run {} --record FILE.jsonl` records a run of it",
+            path.shown()
+        )
+    } else {
+        String::new()
+    };
+    Record::parse(&text).map_err(|error| format!("{}: expected {}{hint}", at(error.line), error.expected))
 }
 
 /// Returns whether a path is a folder for records, which may be missing.
@@ -64,8 +73,8 @@ fn is_folder(to: &Path) -> bool {
 pub(in crate::cli) fn check(to: &Path) -> Result<(), String> {
     match (to.is_dir(), is_folder(to)) {
         (true, _) => super::check_folder(to),
-        (false, true) => super::check_parent(to),
-        (false, false) => super::check_file(to),
+        (false, true) => super::check_new_folder(to),
+        (false, false) => super::check_report(to),
     }
 }
 

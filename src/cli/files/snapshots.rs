@@ -10,8 +10,8 @@ use crate::plan::Snapshot;
 /// As [`to_write`], or the file cannot be read.
 pub(in crate::cli) fn read(file: &str, name: &str) -> Result<Snapshot, String> {
     let snapshot = to_write(file, name)?;
-    let text = super::read(Path::new(&snapshot.path))
-        .map_err(|error| format!("{error}; `--update-snapshots` writes it"))?;
+    let text =
+        super::read(Path::new(&snapshot.path)).map_err(|error| format!("{error}; `--update` writes it"))?;
     Ok(Snapshot { text: Some(text), ..snapshot })
 }
 
@@ -37,7 +37,7 @@ pub(in crate::cli) fn write<'a>(snapshots: impl IntoIterator<Item = &'a Snapshot
         let text = text.as_deref()?;
         let path = Path::new(path);
         let folder = path.parent().unwrap_or(Path::new(""));
-        super::create_folder(folder).and_then(|()| super::write(path, text)).err()
+        super::create_folder(folder).and_then(|()| super::overwrite(path, text)).err()
     });
     let errors: Vec<String> = written.collect();
     if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }

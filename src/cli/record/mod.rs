@@ -19,12 +19,13 @@ use super::{Exit, print_notice};
 use recorder::Recorder;
 use watching::{Kind, WatchUpdate, watch};
 
-/// Kinds that change constantly and are not interesting, or whose names are secrets.
-const EXCLUDED: [(&str, &str); 7] = [
+/// Kinds that change constantly and are not interesting, whose names are secrets, or that show another recorded kind.
+const EXCLUDED: [(&str, &str); 8] = [
     ("coordination.k8s.io", "leases"),
     ("", "events"),
     ("events.k8s.io", "events"),
     ("", "endpoints"),
+    ("project.openshift.io", "projects"),
     ("oauth.openshift.io", "oauthaccesstokens"),
     ("oauth.openshift.io", "oauthauthorizetokens"),
     ("oauth.openshift.io", "useroauthaccesstokens"),

@@ -17,8 +17,11 @@ pub(in crate::cli) fn write<'a>(
     options: &[String],
 ) -> Result<(), String> {
     let Some(path) = path else { return Ok(()) };
+    let results: Vec<_> = results.collect();
+    let shared = rerun::shared_files(results.iter().map(|(result, _)| *result));
+    let command_of = |result| rerun::one(command, result, options, &shared);
     let results: Vec<_> =
-        results.map(|(result, details)| (result, details, rerun::one(command, result, options))).collect();
+        results.iter().map(|(result, details)| (*result, *details, command_of(result))).collect();
     let scenarios: Vec<Scenario<'_>> = results
         .iter()
         .map(|(result, details, rerun)| Scenario { result, details: *details, rerun })

@@ -9,12 +9,13 @@ use std::time::Duration;
 use super::args::{ReportArgs, jobs_or_cores};
 use super::files::{self, records};
 use super::parallel::in_parallel;
-use super::{Exit, print_output, print_painted};
+use super::{Exit, print_notice, print_output, print_painted};
 use crate::cli::output::Shown as _;
 use crate::record::Record;
+use crate::report::draft::{self, Draft};
 use crate::report::html::Details;
 use crate::report::story::Insights;
-use crate::report::{ScenarioResult, draft, junit, story, summary};
+use crate::report::{ScenarioResult, junit, story, summary};
 
 /// The command, which is the name of its suite.
 const COMMAND: &str = "windtunnel report";
@@ -34,9 +35,9 @@ struct Reported {
 /// JUnit file of all.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, String> {
     let paths = files::find_all(&args.records, "jsonl")?;
-    args.junit.as_deref().map_or(Ok(()), files::check_file)?;
     let reported = in_parallel(&paths, jobs_or_cores(None), |path| reported(path, args, paths.len() == 1));
     let reported = reported.into_iter().collect::<Result<Vec<_>, String>>()?;
+    [&args.junit, &args.html].into_iter().flatten().try_for_each(|path| files::check_report(path))?;
     for one in &reported {
         print_painted(&one.text);
     }
@@ -78,7 +79,11 @@ fn reported(path: &Path, args: &ReportArgs, is_single: bool) -> Result<Reported,
 }
 
 pub(super) fn scenario_from(path: &Path, output: Option<&Path>) -> Result<Exit, String> {
-    let text = draft::draft(&records::read(path)?).map_err(|why| format!("{}: {why}", path.shown()))?;
+    let Draft { text, lost } =
+        draft::draft(&records::read(path)?).map_err(|why| format!("{}: {why}", path.shown()))?;
+    for line in &lost {
+        print_notice(&format!("left out: {line}"));
+    }
     match output {
         Some(output) => files::write(output, &text)?,
         None => print_output(&text),

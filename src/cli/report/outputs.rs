@@ -31,7 +31,7 @@ const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// # Errors
 /// All files that cannot be written.
 pub(in crate::cli) fn check(reports: &Reports) -> Result<(), String> {
-    let replaced = replaced_files(reports).map(|path| files::check_file(path));
+    let replaced = replaced_files(reports).map(|path| files::check_report(path));
     let appended = appended_file(reports).map(|path| files::check_append(&path));
     let unwritable: Vec<String> = replaced.chain(appended).filter_map(Result::err).collect();
     if unwritable.is_empty() { Ok(()) } else { Err(unwritable.join("\n")) }

@@ -92,7 +92,7 @@ fn queries(risks: &[RiskOfEdges]) -> BTreeSet<&str> {
     let rules = risks.iter().flat_map(|risk| &risk.rules);
     rules
         .filter_map(|rule| match rule {
-            MatchingRule::Always => None,
+            MatchingRule::Always | MatchingRule::Other(_) => None,
             MatchingRule::PromQl(text) => Some(text.trim()),
         })
         .collect()

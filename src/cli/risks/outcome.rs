@@ -87,7 +87,7 @@ impl Outcome<'_> {
             json!({
                 "name": risk.name,
                 "files": risk.files,
-                "rules": risk.rules.iter().map(rule).collect::<Vec<_>>(),
+                "rules": risk.rules.iter().map(MatchingRule::to_json).collect::<Vec<_>>(),
                 "results": results.collect::<Vec<_>>(),
             })
         });
@@ -115,15 +115,9 @@ fn rules(rules: &[MatchingRule]) -> String {
     let types = rules.iter().map(|rule| match rule {
         MatchingRule::Always => "Always",
         MatchingRule::PromQl(_) => "PromQL",
+        MatchingRule::Other(kind) => kind,
     });
     types.collect::<Vec<_>>().join(", ")
-}
-
-fn rule(rule: &MatchingRule) -> Value {
-    match rule {
-        MatchingRule::Always => json!({ "type": "Always" }),
-        MatchingRule::PromQl(text) => json!({ "type": "PromQL", "promql": { "promql": text } }),
-    }
 }
 
 /// Aligns columns with two spaces between them.

@@ -14,7 +14,7 @@ const INTRODUCTION: &str = "# Rollback of minor updates, pair by pair
 
 Look up whether an update to the next minor can be taken back. For each pair of releases, each baseline capability set of
 the older one and each topology, windtunnel installs a cluster, updates it, and asks it to go back with `force: true`: at
-the end of the update, and at earlier moments. A test holds some cells of this page against the program.
+the end of the update, and at earlier moments. A test holds some outcomes of this page against the program.
 
 | Outcome | The cluster |
 |---|---|

@@ -27,7 +27,7 @@ pub(super) fn of_verdict(verdict: &Verdict) -> Vec<String> {
             .iter()
             .map(|rejected| {
                 let message = truncate(&rejected.message, MESSAGE_MAX);
-                format!("{}: {message}", rejected.write)
+                format!("{}{}: {message}", rejected.write, rejected.at)
             })
             .collect(),
         Verdict::Stuck(waiting) if waiting.is_empty() => vec!["no component waits for anything".to_owned()],

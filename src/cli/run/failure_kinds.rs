@@ -37,6 +37,38 @@ const TIMELINES: &[(&str, FailureKind, &str)] = &[
         Scenario,
         "- expect: {object: ClusterOperator/etdc, condition: {type: Progressing, status: \"True\"}, within: 1m}\n",
     ),
+    ("a typo in the name of a node", Scenario, "- expect: {node: woker-0, phase: Updated, within: 1m}\n"),
+    (
+        "a typo in the name of an insight's node",
+        Scenario,
+        "- expect: {insight: Node/woker-0, condition: {type: Updating, status: \"True\"}, within: 1m}\n",
+    ),
+    (
+        "a typo in a namespace",
+        Scenario,
+        "- expect: {object: Deployment/openshift-etdc/etcd-operator, condition: {type: Available, status: \"True\"}, within: 1m}\n",
+    ),
+    (
+        "a typo in the name of an alert",
+        Scenario,
+        "- expect: {alert: {name: ClusterOperatorDegradde, state: firing}, within: 1m}\n",
+    ),
+    (
+        "a typo in a reason",
+        Scenario,
+        "- fault: {operator: dns, is: degraded, reason: BrokenParts, message: no}\n\
+                 - expect: {object: ClusterOperator/dns, condition: {type: Degraded, reason: BrokenPrats}, within: 10m}\n",
+    ),
+    (
+        "a field that no definition has",
+        Scenario,
+        "- expect: {object: MachineConfigPool/worker, fields: {status.xylophone: 3}, within: 1m}\n",
+    ),
+    (
+        "a field of the schema without a value",
+        Product,
+        "- expect: {object: ClusterVersion/version, fields: {\"status.conditionalUpdates[0].conditions[0].type\": x}, within: 1m}\n",
+    ),
     (
         "a wait that is too short",
         Product,

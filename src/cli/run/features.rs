@@ -14,10 +14,10 @@ use crate::cli::suite::{Combined, Finished, Listed, Stopwatch};
 use crate::cli::terminal::interrupt::INTERRUPTED;
 use crate::cli::terminal::progress::Progress;
 use crate::cli::{consent, print_notice};
-use crate::plan::Plan;
+use crate::plan::{Plan, TextDifference};
 use crate::report::ScenarioResult;
 use crate::report::steps::Written;
-use crate::scenario::is_id;
+use crate::scenario::{Rewritten, is_id};
 use crate::steps::{self, FeatureFiles, RunOptions, Suite};
 
 /// The scenarios of features.
@@ -30,7 +30,7 @@ pub(super) struct Features(Option<Suite>);
 /// The valid features cannot be one suite.
 pub(super) fn parse(sources: Vec<Source>, args: &RunArgs) -> Result<Found<Features>, String> {
     let suite_args = &args.suite;
-    let snapshot = if suite_args.update_snapshots { snapshots::to_write } else { snapshots::read };
+    let snapshot = if suite_args.updates() { snapshots::to_write } else { snapshots::read };
     let feature_files = FeatureFiles { snapshot, ..files::BESIDE_FEATURES };
     let mut found: Found<Features> = Found::default();
     let mut valid = Vec::new();
@@ -54,6 +54,14 @@ pub(super) fn parse(sources: Vec<Source>, args: &RunArgs) -> Result<Found<Featur
     found.has_valid = true;
     found.runnable = Features(Some(suite));
     Ok(found)
+}
+
+/// Replaces an expected text of the step on a line.
+///
+/// # Errors
+/// Why it cannot be replaced.
+pub(super) fn with_text(text: &str, line: usize, difference: &TextDifference) -> Result<Rewritten, String> {
+    steps::with_text(text, line, difference)
 }
 
 impl Features {
@@ -81,6 +89,16 @@ impl Features {
     /// Returns each scenario that names a cluster as a plan.
     pub(super) fn plans(&self) -> Vec<Plan> {
         self.0.as_ref().map(Suite::plans).unwrap_or_default()
+    }
+
+    /// Returns a result for each scenario, none of which has started.
+    pub(super) fn not_started(&self, seed: u64) -> Vec<ScenarioResult> {
+        let not_started = |scenario: steps::ScenarioResult| {
+            let ids: Vec<String> = scenario.ids.iter().filter(|id| is_id(id)).cloned().collect();
+            let result = ScenarioResult::not_started(&scenario.name, &scenario.file, &ids, seed);
+            ScenarioResult { feature: scenario.feature, line: scenario.line, tags: scenario.tags, ..result }
+        };
+        self.list().into_iter().map(not_started).collect()
     }
 
     /// Returns the rows of `--list`.
@@ -276,6 +294,7 @@ fn result(finished: &steps::ScenarioResult, seed: u64, why: &str) -> ScenarioRes
     result.name.clone_from(&finished.name);
     result.feature.clone_from(&finished.feature);
     result.line = finished.line;
+    result.idle_faults.clone_from(&finished.idle_faults);
     result.ids = ids;
     result.failure.clone_from(&finished.failure);
     result.failure_kind = finished.failure_kind;
@@ -287,5 +306,10 @@ fn result(finished: &steps::ScenarioResult, seed: u64, why: &str) -> ScenarioRes
 }
 
 fn written(step: &steps::FeatureStep) -> Written {
-    Written { keyword: step.keyword.clone(), text: step.text.clone(), line: step.line, recorded: !step.plans }
+    Written {
+        keyword: step.keyword.clone(),
+        text: step.text.clone(),
+        line: step.line,
+        outcomes: step.outcomes,
+    }
 }

@@ -1,7 +1,7 @@
 //! `windtunnel run` and `windtunnel test`: run YAML scenarios and Gherkin features together, and print their results in order.
 //!
 //! * `scenarios.rs`, `features.rs`: what is particular to each; `no_features.rs`: a build without Gherkin
-//! * `until.rs`: `--until`; `watch.rs`: `--watch`
+//! * `until.rs`: `--until`; `update.rs`: `--update`; `watch.rs`: `--watch`
 //! * the checks that repeat a YAML scenario: `restarts.rs` (`--check-restarts`), `restored.rs` (`--check-restored`),
 //!   `program_checks.rs` (programs of the user), with `reproduction.rs` for emitted scenarios
 
@@ -18,6 +18,7 @@ pub(super) mod restarts;
 mod restored;
 mod scenarios;
 mod until;
+mod update;
 #[cfg(feature = "watch")]
 mod watch;
 
@@ -35,6 +36,7 @@ use super::report::html;
 use super::suite::{self, Suite, all_problems, timed};
 use super::terminal::interrupt::Interrupt;
 use crate::plan::Plan;
+use crate::record::FailureKind;
 use crate::report::ScenarioResult;
 use crate::scenario::ScenarioError;
 
@@ -80,6 +82,11 @@ struct Found<R> {
 }
 
 impl<R> Found<R> {
+    fn map<T>(self, change: impl FnOnce(R) -> T) -> Found<T> {
+        let Self { runnable, has_valid, invalid, warnings } = self;
+        Found { runnable: change(runnable), has_valid, invalid, warnings }
+    }
+
     fn add_invalid(&mut self, file: &str, why: &str, seed: u64) {
         self.invalid.push(ScenarioResult::of_invalid_file(file, why, seed));
     }
@@ -98,6 +105,8 @@ struct Running<'a> {
 struct Input {
     plans: Vec<Plan>,
     features: Features,
+    /// Whether a file was valid, whatever is selected.
+    has_valid: bool,
     /// Results for invalid files.
     invalid: Vec<ScenarioResult>,
     warnings: Vec<ScenarioError>,
@@ -108,17 +117,34 @@ impl Input {
         self.plans.len() + self.features.len()
     }
 
+    /// Lets the programs start that the user has allowed already.
+    fn with_permission(mut self, args: &RunArgs) -> Self {
+        scenarios::permit(&mut self.plans, args);
+        self
+    }
+
     /// Replaces the scenarios with commands that the user has not allowed by results.
-    ///
-    /// # Errors
-    /// All are such scenarios, or invalid.
-    fn with_consent(mut self, args: &RunArgs) -> Result<Self, String> {
+    fn with_consent(mut self, args: &RunArgs) -> Self {
         let mut refused = scenarios::remove_refused(&mut self.plans, args);
         refused.extend(self.features.remove_refused(args));
-        let has_refused = !refused.is_empty();
-        self.invalid.extend(refused);
         // A shard may be empty as well.
-        if self.len() == 0 && has_refused { Err(all_problems(&self.invalid)) } else { Ok(self) }
+        self.has_valid &= refused.is_empty() || self.len() > 0;
+        self.invalid.extend(refused);
+        self
+    }
+
+    /// Returns a failed result for each scenario, because the backend provided no cluster.
+    fn without_cluster(&self, seed: u64, why: &str) -> Vec<ScenarioResult> {
+        let plans = self
+            .plans
+            .iter()
+            .map(|plan| ScenarioResult::not_started(&plan.name, &plan.file, &plan.ids, seed));
+        let mut results: Vec<ScenarioResult> = plans.chain(self.features.not_started(seed)).collect();
+        for result in &mut results {
+            result.fail(FailureKind::Tool, Some(why.to_owned()));
+        }
+        results.extend(self.invalid.iter().cloned());
+        results
     }
 }
 
@@ -192,6 +218,15 @@ fn read_files(args: &RunArgs, invocation: Invocation) -> Result<(FoundFiles, Vec
 /// # Errors
 /// No file is valid, or there is nothing to run; with all problems.
 fn read(args: &RunArgs, invocation: Invocation) -> Result<Input, String> {
+    let input = read_valid(args, invocation)?;
+    if input.has_valid { Ok(input) } else { Err(all_problems(&input.invalid)) }
+}
+
+/// Reads the scenarios to run; there may be invalid files only.
+///
+/// # Errors
+/// A path is missing, or valid files have nothing to run.
+fn read_valid(args: &RunArgs, invocation: Invocation) -> Result<Input, String> {
     let (FoundFiles { sources, unreadable }, features) = read_files(args, invocation)?;
     let yaml = scenarios::parse(&sources, args)?;
     let gherkin = features::parse(features, args)?;
@@ -200,12 +235,10 @@ fn read(args: &RunArgs, invocation: Invocation) -> Result<Input, String> {
         .iter()
         .map(|problem| ScenarioResult::of_invalid_file(&problem.file, &problem.to_string(), seed));
     let invalid: Vec<ScenarioResult> = unreadable.chain(yaml.invalid).chain(gherkin.invalid).collect();
-    if !yaml.has_valid && !gherkin.has_valid {
-        return Err(all_problems(&invalid));
-    }
+    let has_valid = yaml.has_valid || gherkin.has_valid;
     let warnings = [yaml.warnings, gherkin.warnings].concat();
-    let mut input = Input { plans: yaml.runnable, features: gherkin.runnable, invalid, warnings };
-    if input.len() == 0 {
+    let mut input = Input { plans: yaml.runnable, features: gherkin.runnable, has_valid, invalid, warnings };
+    if has_valid && input.len() == 0 {
         return Err(selection.found_nothing());
     }
     // A shard may be empty if there are more shards than scenarios.
@@ -215,11 +248,15 @@ fn read(args: &RunArgs, invocation: Invocation) -> Result<Input, String> {
     let files = input.features.files();
     let is_selected = |file: &str| files.contains(file) || input.plans.iter().any(|plan| plan.file == file);
     input.warnings.retain(|warning| is_selected(&warning.file));
-    scenarios::start_from(&mut input.plans, args)?;
+    if has_valid {
+        scenarios::start_from(&mut input.plans, args)?;
+    }
     Ok(input)
 }
 
 fn run_all(args: &RunArgs, invocation: Invocation) -> Result<Exit, String> {
+    let read_input = read_valid(args, invocation)?;
+    // No output may be an input.
     suite::check_outputs(&args.suite)?;
     args.checks.emit.as_deref().map_or(Ok(()), files::check_folder)?;
     let place_args = &args.suite.place;
@@ -228,7 +265,13 @@ fn run_all(args: &RunArgs, invocation: Invocation) -> Result<Exit, String> {
     if let Some(flag) = repeating.filter(|_| place_args.can_outlive_process()) {
         return Err(format!("{flag} requires `--backend in-process` or `--backend served`"));
     }
-    let input = read(args, invocation)?.with_consent(args)?;
+    let mut input = read_input.with_consent(args);
+    let Invocation { command, kind, .. } = invocation;
+    let fail = |results, why| suite::end_without_runs(&args.suite, (command, kind), results, why);
+    if !input.has_valid {
+        let problems = all_problems(&input.invalid);
+        return Err(fail(input.invalid, problems));
+    }
     suite::check_record(&args.suite, input.len())?;
     suite::print_findings(&input.warnings, &input.invalid, args.suite.quiet);
     let interrupt = match args.suite.interactive.watches() {
@@ -236,11 +279,22 @@ fn run_all(args: &RunArgs, invocation: Invocation) -> Result<Exit, String> {
         true => Interrupt::default(),
         false => Interrupt::listen(),
     };
-    let place = backend::make(place_args, &interrupt)?;
+    let place = backend::make(place_args, &interrupt).map_err(|why| {
+        let results = input.without_cluster(args.suite.first_seed(), &why);
+        fail(results, format!("{why}\nno scenario ran: the backend provided no cluster (tool)"))
+    })?;
+    if args.suite.updates() && !place_args.can_outlive_process() {
+        let updated = update::update(args, &place, &input)?;
+        if args.suite.dry_run {
+            return Ok(if updated.changed || updated.fails { Exit::Failed } else { Exit::Passed });
+        }
+        if updated.changed {
+            input = read(args, invocation)?.with_permission(args);
+        }
+    }
     let options =
         html::payload_options(&args.payload).into_iter().chain(args.suite.programs.consent_options());
     let count = input.len() * args.suite.seeds().len();
-    let Invocation { command, kind, .. } = invocation;
     let suite = Suite::new(&args.suite, (command, kind), options.collect(), count);
     let (finished, wall) = timed(|| {
         let running = Running { args, place: &place, suite: &suite, interrupt: &interrupt };

@@ -28,7 +28,7 @@ use crate::scenario::{self, lint};
 /// A payload cannot be read.
 pub(super) fn parse(sources: &[Source], args: &RunArgs) -> Result<Found<Vec<Plan>>, String> {
     let suite = &args.suite;
-    let releases = Releases::read(&args.payload)?.with_snapshots_updated(suite.update_snapshots);
+    let releases = Releases::read(&args.payload)?.with_snapshots_updated(suite.updates());
     let mut found: Found<Vec<Plan>> = Found::default();
     for (file, text) in sources {
         match scenario::parse_all(file, text, &releases) {
@@ -42,12 +42,18 @@ pub(super) fn parse(sources: &[Source], args: &RunArgs) -> Result<Found<Vec<Plan
     }
     let selection = &suite.selection;
     found.runnable.retain(|plan| selection.fits(&plan.tags, &plan.ids) && selection.fits_name(&plan.name));
-    for plan in &mut found.runnable {
+    complete(&mut found.runnable, args);
+    Ok(found)
+}
+
+/// Adds what the arguments say about every scenario.
+pub(super) fn complete(plans: &mut [Plan], args: &RunArgs) {
+    let suite = &args.suite;
+    for plan in plans {
         plan.strict.get_or_insert(suite.is_strict());
         plan.cluster.programs.extend(suite.program_plans());
         plan.cluster.shows_secrets = suite.place.show_secrets;
     }
-    Ok(found)
 }
 
 /// Lets scenarios begin with the cluster of `--start-from`.
@@ -62,6 +68,29 @@ pub(super) fn start_from(plans: &mut [Plan], args: &RunArgs) -> Result<(), Strin
     }
     start.print_notices();
     Ok(())
+}
+
+/// Gives scenarios that are parsed again the cluster of `--start-from`, and the permissions that the user has given.
+///
+/// # Errors
+/// The dump cannot be read.
+pub(super) fn prepare(plans: &mut [Plan], args: &RunArgs) -> Result<(), String> {
+    if let Some(path) = &args.start_from {
+        let start = StartFrom::read(path, &args.ignore)?;
+        for plan in &mut *plans {
+            start.apply(plan);
+        }
+    }
+    permit(plans, args);
+    Ok(())
+}
+
+/// Lets the programs of scenarios start that the user has allowed.
+pub(super) fn permit(plans: &mut [Plan], args: &RunArgs) {
+    let Some(variables) = args.suite.programs.permitted() else { return };
+    for program in plans.iter_mut().flat_map(|plan| &mut plan.cluster.programs) {
+        program.permit(&variables);
+    }
 }
 
 /// Removes the scenarios with commands that the user has not allowed. Returns a result for each of their files.
@@ -141,7 +170,7 @@ fn written(plan: &Plan) -> Vec<Written> {
         keyword: String::new(),
         text: planned.text.clone(),
         line: planned.line,
-        recorded: true,
+        outcomes: 1,
     };
     plan.timeline.iter().map(step).collect()
 }
@@ -158,6 +187,7 @@ fn run_once(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, suite: &Suite
     let wall = Some(watch.read());
     let result = ScenarioResult::from_record(&outcome.record, &plan.file);
     let mut result = result.of_scenario(Some(&outcome.record), &plan.tags, &written(plan));
+    result.idle_faults.clone_from(&outcome.idle_faults);
     result.waited = outcome.waited.as_ref().map(Waited::to_string).unwrap_or_default();
     if let Some(Failure { step, error: SessionError::Unsupported(why), .. }) = &outcome.failure {
         (result.skipped, result.failure) = (Some(format!("{step}: {why}")), None);

@@ -54,7 +54,7 @@ pub(in crate::cli) struct ServerProperties {
 
 /// Signs with the key of an authority. A request that fails for another reason than its content is not tried again.
 #[derive(Debug)]
-struct Signer(Arc<Authority>);
+pub(super) struct Signer(pub(super) Arc<Authority>);
 
 impl CertificateSigner for Signer {
     fn sign(&self, request: &Object, now: Time) -> Result<Option<String>, String> {

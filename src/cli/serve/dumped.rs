@@ -11,7 +11,7 @@ use windtunnel_apiserver::https::{Serving, Webhooks};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_apiserver::{ApiServer, Builder};
 use windtunnel_apiserver::{ImportFinding, LogRequest, PodRequest, PodResponse, Upstream};
-use windtunnel_core::clock::{Clock, ManualClock, Time, WallClock};
+use windtunnel_core::clock::{Clock, ManualClock, Time, WallClock, rfc3339};
 use windtunnel_core::log::LogLine;
 use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
 use windtunnel_core::{Identity, Write};
@@ -25,7 +25,7 @@ use crate::cli::args::ServeArgs;
 use crate::cli::dump_files::cluster::Dumped;
 use crate::cli::output::Shown as _;
 use crate::cli::print_notice;
-use crate::dump::{Facts, Inventory};
+use crate::dump::{Facts, Inventory, made_at};
 use crate::plan::KUBERNETES_MINORS;
 use crate::record::{ContainerLog, log_at};
 
@@ -217,17 +217,27 @@ impl Upstream for RecordedLogs {
     }
 }
 
-/// Reads the files and creates the server. Its clock stands still at the moment of a record; for a dump it is
-/// the wall clock.
+/// Reads the files and creates the server. Its clock stands still at the moment of a record, and at the time at which a dump
+/// was made; it is the wall clock if no object of the dump has a time.
 ///
 /// # Errors
 /// Nothing can be read.
 pub(super) fn read(path: &Path, args: &ServeArgs) -> Result<(Files, Shared), String> {
     let files = Files(Dumped::read(path, args.at.as_deref())?);
-    let clock: Arc<dyn Clock> = match files.0.moment {
+    let made = || made_at(files.0.objects.iter().map(|(_, object)| object));
+    // A time in the future shows that a clock was wrong.
+    let moment = files.0.moment.or_else(|| made().map(|made| made.min(WallClock.now())));
+    let clock: Arc<dyn Clock> = match moment {
         Some(moment) => ManualClock::at(moment),
         None => Arc::new(WallClock),
     };
     let server = files.server(path, args.kubernetes, args.seed, clock.now())?;
+    if let (Some(moment), None) = (moment, files.0.moment) {
+        print_notice(&format!(
+            "the clock stands still at {}, when the dump was made; clients that use their own clock, such as `oc adm upgrade \
+             status`, show durations up to now: use `windtunnel adm upgrade status`",
+            rfc3339(moment)
+        ));
+    }
     Ok((files, Shared::new(server, clock)))
 }

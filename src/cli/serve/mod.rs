@@ -157,9 +157,12 @@ fn serve_until_end<Background: Future<Output = ()> + Send + 'static>(
                 route::NAME
             ));
         }
+        if let Some(notice) = simulated.as_ref().and_then(|simulated| simulated.notice.as_deref()) {
+            print_notice(notice);
+        }
         let background = tokio::spawn(background);
         let timeline = simulated.as_ref().map(|simulated| simulated.timeline.clone());
-        let ended = end_of(timeline.clone().filter(|_| ends));
+        let ended = end_of(timeline.clone(), ends);
         select(pin!(signal.received()), pin!(ended)).await;
         background.abort();
         serving.stop().await;
@@ -171,15 +174,21 @@ fn serve_until_end<Background: Future<Output = ()> + Send + 'static>(
         }
         // A closed file needs no crash recovery at the next start.
         let _ = tokio::task::spawn_blocking(move || stored.close()).await;
-        let is_failed = timeline.is_some_and(|timeline| *timeline.borrow() == TimelineState::Failed);
+        let has_failed = |state| matches!(state, TimelineState::Failed | TimelineState::Stopped);
+        let is_failed = timeline.is_some_and(|timeline| has_failed(*timeline.borrow()));
         Ok(if is_failed { Exit::Failed } else { Exit::Passed })
     })
 }
 
-/// Waits for the end of a timeline; for ever without one, or if it was stopped.
-async fn end_of(timeline: Option<watch::Receiver<TimelineState>>) {
+/// Waits until the cluster cannot go on or, with `ends`, for the end of its timeline; for ever without one.
+async fn end_of(timeline: Option<watch::Receiver<TimelineState>>, ends: bool) {
+    let is_end = |state: &TimelineState| match state {
+        TimelineState::Running => false,
+        TimelineState::Passed | TimelineState::Failed => ends,
+        TimelineState::Stopped => true,
+    };
     if let Some(mut timeline) = timeline
-        && timeline.wait_for(|state| *state != TimelineState::Running).await.is_ok()
+        && timeline.wait_for(is_end).await.is_ok()
     {
         return;
     }

@@ -12,12 +12,14 @@ use tokio::sync::watch;
 use windtunnel_apiserver::https::Authority;
 use windtunnel_apiserver::service::Shared;
 use windtunnel_controllers::PayloadWorkloads;
+use windtunnel_controllers::certificate_signing::CertificateSigningController;
 use windtunnel_controllers::service_accounts::RootCaPublisher;
 use windtunnel_core::clock::{Clock as _, WallClock};
 use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::release::Release;
 
 use super::clock::{self, ClockEndpoint, ClockPace, ClusterClock, start_time};
+use super::controllers::Signer;
 use super::open_cluster::OpenCluster;
 use super::timeline::{self, TimelineState};
 use crate::backends::{Order, Stop};
@@ -36,6 +38,8 @@ pub(super) struct Simulated {
     pub(super) environment: Arc<Environment>,
     /// The result of the timeline so far.
     pub(super) timeline: watch::Receiver<TimelineState>,
+    /// A notice for users about its clock.
+    pub(super) notice: Option<String>,
     stopping: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
@@ -141,7 +145,9 @@ impl Simulated {
         runtime: &Handle,
     ) -> Result<Self, String> {
         let (seed, speed) = (args.seed, args.speed);
-        let start = start_time(args.clock, WallClock.now(), speed)?;
+        let now = WallClock.now();
+        let start = start_time(args.clock, now, speed)?;
+        let notice = clock::notice(start, now, speed);
         let (certificate, key) = (authority.certificate_pem(), authority.key_pem());
         let (sender, receiver) = mpsc::channel();
         let stopping = Arc::new(AtomicBool::new(false));
@@ -163,6 +169,13 @@ impl Simulated {
             if !cluster.has_programs() {
                 session.add(Box::new(RootCaPublisher::new(certificate)));
             }
+            match Authority::from_key_pem(&key) {
+                Ok(authority) => {
+                    let signer = Arc::new(Signer(Arc::new(authority)));
+                    session.add(Box::new(CertificateSigningController::new(signer)));
+                }
+                Err(error) => print_errors(&format!("cannot sign certificates: {error}")),
+            }
             session.scrape_now();
             let clock = Arc::new(ClusterClock::starting_at(start, speed));
             let shared = cluster.serve(&clock);
@@ -175,10 +188,14 @@ impl Simulated {
             timeline::run(&mut session, &plan, pace, &state);
             if let Err(error) = clock::run(&mut session, &clock, &shared, &stopped, &runtime) {
                 print_errors(&format!("the simulated cluster stopped: {error}"));
+                // Clients of a server without a cluster would wait for ever.
+                state.send_replace(TimelineState::Stopped);
             }
         });
         match receiver.recv() {
-            Ok(Ok((shared, environment))) => Ok(Self { shared, environment, timeline, stopping, thread }),
+            Ok(Ok((shared, environment))) => {
+                Ok(Self { shared, environment, timeline, notice, stopping, thread })
+            }
             Ok(Err(error)) => Err(format!("the cluster could not be installed: {error}")),
             Err(_) => Err(SessionError::Ended.to_string()),
         }

@@ -19,6 +19,8 @@ pub(super) enum TimelineState {
     Passed,
     /// A step failed.
     Failed,
+    /// The cluster cannot go on.
+    Stopped,
 }
 
 /// Runs the timeline of a plan, and reports its result. Does nothing if the plan has no steps.

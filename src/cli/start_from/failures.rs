@@ -4,9 +4,9 @@
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_controllers::faults::{Fault, FaultKind};
+use windtunnel_core::Object;
 use windtunnel_core::condition::find;
-use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
-use windtunnel_core::{Object, pool};
+use windtunnel_core::resources::{CLUSTER_OPERATORS, NODES};
 use windtunnel_openshift::release::Release;
 
 use crate::plan::{Action, InjectedFault, Step};
@@ -18,6 +18,12 @@ const OPERATORS: [(&str, &str, FaultKind); 3] = [
     ("Upgradeable", "False", FaultKind::NotUpgradeable),
 ];
 
+/// Reasons of conditions that end with the update of a pool, which the simulated operator reports itself.
+const PASSING: [&str; 1] = ["PoolUpdating"];
+
+/// The operator of operators.
+const OLM: &str = "operator-lifecycle-manager";
+
 /// Steps that start the faults, and notices about them.
 #[derive(Default)]
 pub(super) struct Failures {
@@ -28,13 +34,12 @@ pub(super) struct Failures {
 /// Returns the failures of a cluster that runs `release`.
 pub(super) fn find_failures(objects: &[&Object], release: &Release) -> Failures {
     let mut failures = Failures::default();
+    failures.operators_of_users(objects, release);
     for object in objects {
         if CLUSTER_OPERATORS.is_kind_of(object) {
             failures.operator(object, release);
         } else if NODES.is_kind_of(object) {
             failures.node(object);
-        } else if MACHINE_CONFIG_POOLS.is_kind_of(object) {
-            failures.pool(object);
         }
     }
     failures
@@ -44,7 +49,8 @@ impl Failures {
     fn operator(&mut self, operator: &Object, release: &Release) {
         let found = OPERATORS.iter().find_map(|(kind, status, fault)| {
             let condition = find(operator.conditions(), kind)?;
-            (condition["status"] == *status).then(|| fault_of(*fault, condition))
+            let is_passing = PASSING.iter().any(|reason| condition["reason"] == *reason);
+            (condition["status"] == *status && !is_passing).then(|| fault_of(*fault, condition))
         });
         let Some(fault) = found else { return };
         let name = operator.name();
@@ -58,36 +64,49 @@ impl Failures {
         self.add(InjectedFault::Operator(name.to_owned(), fault));
     }
 
+    /// Operators of users that work with no later minor: OLM then reports that the cluster cannot be updated to one
+    /// (`olm.maxOpenShiftVersion` in OLM's documentation; `pkg/lib/operatorstatus` and `controllers/openshift` in its source).
+    fn operators_of_users(&mut self, objects: &[&Object], release: &Release) {
+        let of_operators = |object: &&&Object| {
+            object.text("/kind") == "ClusterServiceVersion" && object.label("olm.copiedFrom").is_none()
+        };
+        let blocking: Vec<String> = objects
+            .iter()
+            .filter(of_operators)
+            .filter_map(|version| incompatibility(version, release))
+            .collect();
+        let is_reported = |object: &&&Object| {
+            CLUSTER_OPERATORS.is_kind_of(object)
+                && object.name() == OLM
+                && find(object.conditions(), "Upgradeable").is_some_and(|found| found["status"] == "False")
+        };
+        if blocking.is_empty() || objects.iter().any(|object| is_reported(&object)) {
+            return;
+        }
+        let condition = json!({
+            "reason": "IncompatibleOperatorsInstalled",
+            "message": format!("ClusterServiceVersions blocking cluster upgrade: {}", blocking.join(",")),
+        });
+        self.add(InjectedFault::Operator(OLM.to_owned(), fault_of(FaultKind::NotUpgradeable, &condition)));
+    }
+
     fn node(&mut self, node: &Object) {
         let annotation = |name| node.annotation(&format!("machineconfiguration.openshift.io/{name}"));
         let ready = find(node.conditions(), "Ready").filter(|ready| ready["status"] != "True");
+        let stopped = ready.filter(|_| is_silent(node));
         let pressed = find(node.conditions(), "DiskPressure").filter(|found| found["status"] == "True");
         let fault = if annotation("state") == Some("Degraded") {
             let condition = json!({ "message": annotation("reason") });
             Some(fault_of(FaultKind::Degraded, &condition))
         } else {
+            let stopped = stopped.map(|condition| fault_of(FaultKind::KubeletStopped, condition));
             let not_ready = ready.map(|condition| fault_of(FaultKind::NotReady, condition));
-            not_ready.or_else(|| pressed.map(|condition| fault_of(FaultKind::DiskPressure, condition)))
+            stopped
+                .or(not_ready)
+                .or_else(|| pressed.map(|condition| fault_of(FaultKind::DiskPressure, condition)))
         };
         if let Some(fault) = fault {
             self.add(InjectedFault::Node(node.name().to_owned(), fault));
-        }
-    }
-
-    fn pool(&mut self, pool: &Object) {
-        let name = pool.name();
-        if !["master", "worker"].contains(&name) {
-            self.notices.push(format!("not taken: pool {name}; its nodes join pool worker"));
-        } else if pool::is_paused(pool) {
-            let patch = json!({
-                "apiVersion": MACHINE_CONFIG_POOLS.api_version(),
-                "kind": MACHINE_CONFIG_POOLS.kind,
-                "metadata": { "name": name },
-                "spec": { "paused": true },
-            });
-            self.notices.push(format!("pool {name} is paused"));
-            self.steps
-                .push((format!("pool {name} is paused (from the dump)"), Step::Act(Action::Apply(patch))));
         }
     }
 
@@ -102,4 +121,25 @@ impl Failures {
 fn fault_of(kind: FaultKind, condition: &Value) -> Fault {
     let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
     Fault { kind, reason: text("reason"), message: text("message"), times: 0, by: SignedDuration::ZERO }
+}
+
+/// Why an operator of a user does not work with the next minor of a release; `None` if it does.
+fn incompatibility(version: &Object, release: &Release) -> Option<String> {
+    let properties: Value = serde_json::from_str(version.annotation("olm.properties")?).ok()?;
+    let limit =
+        properties.as_array()?.iter().find(|property| property["type"] == "olm.maxOpenShiftVersion")?;
+    let text = limit["value"].as_str().map_or_else(|| limit["value"].to_string(), str::to_owned);
+    let mut numbers = text.split('.').map(str::parse::<u64>);
+    let name = format!("{}/{}", version.namespace(), version.name());
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => ((major, minor) <= release.line()).then(|| {
+            format!("{name} is incompatible with OpenShift minor versions greater than {major}.{minor}")
+        }),
+        _ => Some(format!("{name} has invalid olm.maxOpenShiftVersion properties")),
+    }
+}
+
+/// Whether the kubelet of a node does not report any more: the node controller then sets its conditions to `Unknown`.
+pub(super) fn is_silent(node: &Object) -> bool {
+    find(node.conditions(), "Ready").is_some_and(|ready| ready["status"] == "Unknown")
 }

@@ -5,23 +5,31 @@
 
 mod failures;
 mod left_out;
+mod pools;
+mod taken;
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 use windtunnel_controllers::registry::digest_of;
 use windtunnel_core::clock::{Time, parse_rfc3339};
-use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, INFRASTRUCTURES, NODES};
+use windtunnel_core::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, INFRASTRUCTURES,
+    MACHINE_CONFIG_POOLS, NODES,
+};
 use windtunnel_core::{Object, Resource, node};
+use windtunnel_openshift::manifests;
 use windtunnel_openshift::release::Release;
 
+use self::pools::Pools;
+use self::taken::Taken;
 use super::dump_files::cluster::Dumped;
 use super::print_notice;
 use crate::cli::output::Shown as _;
 use crate::dump::Facts;
 use crate::plan::{
-    Action, ClusterPlan, NodePlan, PLATFORMS, Past, Plan, PlannedObject, PlannedStep, Platform, ReleasePlan,
-    Step, Target,
+    Action, ClusterPlan, LeftOut, NodePlan, ObjectRef, PLATFORMS, Past, Plan, PlannedObject, PlannedStep,
+    Platform, ReleasePlan, Step, Target,
 };
 
 /// Labels that every node gets anyway. `node-role.kubernetes.io/worker` is not among them, because
@@ -49,7 +57,14 @@ impl StartFrom {
     /// # Errors
     /// Nothing can be read, or windtunnel cannot simulate the cluster.
     pub(super) fn read(path: &Path, ignored: &[String]) -> Result<Self, String> {
-        let dumped = Dumped::read(path, None)?.without_secrets();
+        Self::of(&Dumped::read(path, None)?.without_secrets(), path, ignored)
+    }
+
+    /// As [`Self::read`], for a dump without the values of Secrets that was read from `path`.
+    ///
+    /// # Errors
+    /// Windtunnel cannot simulate the cluster.
+    pub(super) fn of(dumped: &Dumped, path: &Path, ignored: &[String]) -> Result<Self, String> {
         let objects: Vec<&Object> = dumped.objects.iter().map(|(_, object)| object).collect();
         let file_of = |resource: &Resource, name: &str| {
             let is_it = |object: &Object| resource.is_kind_of(object) && object.name() == name;
@@ -57,9 +72,9 @@ impl StartFrom {
         };
         let mut start = Self::from_objects(&objects).map_err(|why| {
             let file = file_of(&CLUSTER_VERSIONS, "version").unwrap_or_else(|| path.shown());
-            format!("--start-from: {file}: {why}")
+            format!("{file}: {why}")
         })?;
-        start.cluster.past.left_out = left_out::find(&dumped.objects, ignored);
+        start.cluster.past.left_out = left_out::find(&dumped.objects, &start.cluster.past.objects, ignored);
         start.cluster.past.file = file_of(&CLUSTER_VERSIONS, "version");
         for node in &mut start.cluster.past.nodes {
             node.file = file_of(&NODES, &node.name);
@@ -82,6 +97,9 @@ impl StartFrom {
         let release = release(&history[completed])?;
         let facts = Facts::of(objects.iter().copied());
         let (mut steps, mut notices) = (Vec::new(), Vec::new());
+        let taken = Taken::find(objects);
+        notices.extend(taken.notices());
+        let pools = Pools::of(all(&MACHINE_CONFIG_POOLS));
         let mut cluster = ClusterPlan {
             channel: version.text("/spec/channel").to_owned(),
             baseline_capability_set: version.text("/spec/capabilities/baselineCapabilitySet").to_owned(),
@@ -93,7 +111,12 @@ impl StartFrom {
                 moment: Some(moment(all(&CLUSTER_OPERATORS).chain([version]))),
                 cluster_id: Some(version.text("/spec/clusterID").to_owned()).filter(|id| !id.is_empty()),
                 history: history[completed..].to_vec(),
-                nodes: nodes(all(&NODES)),
+                nodes: nodes(all(&NODES), |node| NodePlan {
+                    resources: taken.resources_beside(node, objects),
+                    custom_pool: pools.of_node(node),
+                    ..self::node(node)
+                }),
+                objects: taken.objects,
                 file: None,
                 left_out: Vec::new(),
             },
@@ -102,19 +125,8 @@ impl StartFrom {
         notices.push(format!("release {}, from the last completed update", cluster.release.version));
         notices.extend(other_facts(&cluster.release));
         cluster.releases = known_releases(version, &mut notices);
-        if let Some(unfinished) = history.first().filter(|_| completed > 0) {
-            let release = self::release(unfinished)?;
-            let to = release.version.clone();
-            if to == cluster.release.version {
-                notices.push(format!("not taken: the unfinished change to another image of {to}"));
-            } else {
-                notices.push(format!("the unfinished update to {to} starts again"));
-                let force = version["spec"]["desiredUpdate"]["force"] == true;
-                let step = Step::Act(Action::Update { to: Target::Image(release.image.clone()), force });
-                steps.push((format!("update to {to} (from the dump)"), step));
-                cluster.releases.retain(|plan| plan.release.version != to);
-                cluster.releases.push(ReleasePlan::plain(release));
-            }
+        if completed > 0 {
+            take_unfinished(version, &mut cluster, &mut steps, &mut notices)?;
         }
         take_gates(all(&CONFIG_MAPS), &mut cluster, &mut notices);
         if let Some(platform) =
@@ -122,18 +134,18 @@ impl StartFrom {
         {
             cluster.platform = platform;
         }
+        take_overrides(version, &mut steps, &mut notices);
+        take_stored_versions(objects, &cluster, &mut steps, &mut notices);
+        // The node controller notices a silent kubelet by its Lease.
+        cluster.node_leases = all(&NODES).any(failures::is_silent);
         let failures = failures::find_failures(objects, &cluster.release);
-        steps.splice(0..0, failures.steps);
-        notices.extend(failures.notices);
-        if !cluster.past.nodes.is_empty() {
-            let masters = cluster.past.nodes.iter().filter(|node| node.is_control_plane).count();
-            let workers = cluster.past.nodes.len() - masters;
-            notices.push(format!("nodes: {masters} in pool master, {workers} in pool worker"));
-            cluster.control_plane_nodes = u32::try_from(masters).unwrap_or(u32::MAX);
-            cluster.worker_nodes = u32::try_from(workers).unwrap_or(u32::MAX);
-        }
+        steps.splice(0..0, failures.steps.into_iter().chain(pools.steps));
+        notices.extend(failures.notices.into_iter().chain(pools.notices));
+        count_nodes(&mut cluster, &mut notices);
+        cluster.pools = pools.custom;
         notices.push(
-            "not taken: other pools, MachineConfigs, workloads, certificates, alerts, and all objects not listed here"
+            "not taken: MachineConfigs, certificates, alerts, and all objects not listed here; the platform's own \
+             workloads are simulated"
                 .to_owned(),
         );
         Ok(Self { cluster, steps, notices })
@@ -149,7 +161,7 @@ impl StartFrom {
             cluster.worker_nodes = described.worker_nodes;
         }
         cluster.update_service = described.update_service;
-        cluster.node_leases = described.node_leases;
+        cluster.node_leases |= described.node_leases;
         cluster.kubernetes_minor = described.kubernetes_minor;
         cluster.keyrings = described.keyrings;
         cluster.objects.extend(described.objects);
@@ -174,6 +186,16 @@ impl StartFrom {
         plan.timeline.splice(0..0, steps);
     }
 
+    /// The objects that can hold an update up, and that the run does not take over.
+    pub(super) fn left_out(&self) -> impl Iterator<Item = &LeftOut> {
+        self.cluster.past.left_out.iter()
+    }
+
+    /// Lines about the parts of the dump that the run uses, and those that it ignores.
+    pub(super) fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
     /// Prints which parts of the dump the run uses, and which it ignores.
     pub(super) fn print_notices(&self) {
         for line in &self.notices {
@@ -187,7 +209,7 @@ impl StartFrom {
 }
 
 /// Returns a notice if there are no facts for the minor of a release.
-fn other_facts(release: &Release) -> Option<String> {
+pub(super) fn other_facts(release: &Release) -> Option<String> {
     let (line, facts) = (release.line(), Release::line_of_facts(&release.version));
     let age = if line < facts { "older" } else { "newer" };
     (line != facts).then(|| {
@@ -210,6 +232,74 @@ fn release(entry: &Value) -> Result<Release, String> {
     Ok(Release { image, ..release })
 }
 
+/// A step before those of a scenario, with its text.
+type Steps = Vec<(String, Step)>;
+
+/// Starts an update in progress again.
+fn take_unfinished(
+    version: &Object,
+    cluster: &mut ClusterPlan,
+    steps: &mut Steps,
+    notices: &mut Vec<String>,
+) -> Result<(), String> {
+    let Some(unfinished) = version.list("/status/history").first() else { return Ok(()) };
+    let release = release(unfinished)?;
+    let to = release.version.clone();
+    if to == cluster.release.version {
+        notices.push(format!("not taken: the unfinished change to another image of {to}"));
+        return Ok(());
+    }
+    notices.push(format!("the unfinished update to {to} starts again"));
+    let force = version["spec"]["desiredUpdate"]["force"] == true;
+    let step = Step::Act(Action::Update { to: Target::Image(release.image.clone()), force });
+    steps.push((format!("update to {to} (from the dump)"), step));
+    cluster.releases.retain(|plan| plan.release.version != to);
+    cluster.releases.push(ReleasePlan::plain(release));
+    Ok(())
+}
+
+/// Takes over the parts of the payload that are not managed.
+fn take_overrides(version: &Object, steps: &mut Steps, notices: &mut Vec<String>) {
+    let Some(overrides) = version["spec"].get("overrides").filter(|list| !list.is_null()) else { return };
+    notices.push("spec.overrides of the ClusterVersion".to_owned());
+    let patch = json!({
+        "apiVersion": CLUSTER_VERSIONS.api_version(),
+        "kind": CLUSTER_VERSIONS.kind,
+        "metadata": { "name": "version" },
+        "spec": { "overrides": overrides },
+    });
+    steps.insert(0, ("overrides (from the dump)".to_owned(), Step::Act(Action::Apply(patch))));
+}
+
+/// Takes over stored versions that the definitions of the release do not have.
+fn take_stored_versions(
+    objects: &[&Object],
+    cluster: &ClusterPlan,
+    steps: &mut Steps,
+    notices: &mut Vec<String>,
+) {
+    let line = Release::line_of_facts(&cluster.release.version);
+    let is_known = |name: &str| manifests::crd_with(name, line, &cluster.feature_set).is_some();
+    for (name, stored) in taken::lost_versions(objects).into_iter().filter(|(name, _)| is_known(name)) {
+        notices.push(format!("the stored versions of definition {name}"));
+        let text = format!("stored versions of {name} (from the dump)");
+        let object = ObjectRef { resource: CUSTOM_RESOURCE_DEFINITIONS, namespace: String::new(), name };
+        let patch = json!({ "status": { "storedVersions": stored } });
+        steps.insert(0, (text, Step::Act(Action::Patch { object, patch, status: true })));
+    }
+}
+
+fn count_nodes(cluster: &mut ClusterPlan, notices: &mut Vec<String>) {
+    if cluster.past.nodes.is_empty() {
+        return;
+    }
+    let masters = cluster.past.nodes.iter().filter(|node| node.is_control_plane).count();
+    let workers = cluster.past.nodes.len() - masters;
+    notices.push(format!("nodes: {masters} of the control plane, {workers} workers"));
+    cluster.control_plane_nodes = u32::try_from(masters).unwrap_or(u32::MAX);
+    cluster.worker_nodes = u32::try_from(workers).unwrap_or(u32::MAX);
+}
+
 /// Takes over the ConfigMaps with the admin gates and their acknowledgements.
 fn take_gates<'a>(
     found: impl Iterator<Item = &'a Object>,
@@ -217,7 +307,7 @@ fn take_gates<'a>(
     notices: &mut Vec<String>,
 ) {
     let names = [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")];
-    let found = found.filter(|map| names.contains(&(map.namespace(), map.name())) && !map["data"].is_null());
+    let found: Vec<&Object> = found.filter(|map| names.contains(&(map.namespace(), map.name()))).collect();
     let own = |map: &Object| {
         json!({
             "apiVersion": "v1",
@@ -226,6 +316,16 @@ fn take_gates<'a>(
             "data": map["data"],
         })
     };
+    if let Some(gates) = found.iter().find(|map| map.name() == names[0].1) {
+        // The gates of another build of the release would ask for more.
+        cluster.release.admin_gates = gates["data"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter_map(|(gate, text)| Some((gate.clone(), text.as_str()?.to_owned())))
+            .collect();
+    }
+    let found = found.into_iter().filter(|map| !map["data"].is_null());
     cluster.objects = found.map(|map| PlannedObject { place: None, object: own(map) }).collect();
     if !cluster.objects.is_empty() {
         cluster.acknowledges_gates = false;
@@ -267,8 +367,8 @@ fn known_releases(version: &Object, notices: &mut Vec<String>) -> Vec<ReleasePla
     releases
 }
 
-fn nodes<'a>(found: impl Iterator<Item = &'a Object>) -> Vec<NodePlan> {
-    let mut nodes: Vec<NodePlan> = found.map(node).collect();
+fn nodes<'a>(found: impl Iterator<Item = &'a Object>, plan: impl Fn(&Object) -> NodePlan) -> Vec<NodePlan> {
+    let mut nodes: Vec<NodePlan> = found.map(plan).collect();
     nodes.sort_by(|first, second| {
         (!first.is_control_plane, &first.name).cmp(&(!second.is_control_plane, &second.name))
     });

@@ -16,6 +16,7 @@ use windtunnel_update_status::status::{self, AlertsResponse, Inputs, KINDS, Mome
 use super::files::records;
 use super::{Exit, dump_files, moment, print_errors, print_notice, print_output};
 use crate::cli::output::Shown as _;
+use crate::dump::Dump;
 use crate::report::status_text as recorded;
 
 /// The reason why no status is printed.
@@ -76,8 +77,28 @@ fn print(args: &StatusArgs) -> Result<(), PrintError> {
     if args.from_insights || args.output.is_some() {
         return insights::print(args);
     }
+    if let Some(path) = &args.source.from {
+        return print_of_dump(path, args);
+    }
     print_text(args)?;
     insights::print_producers(args);
+    Ok(())
+}
+
+/// Prints the status of a dump, and what its source could not collect.
+fn print_of_dump(path: &Path, args: &StatusArgs) -> Result<(), PrintError> {
+    let as_of = args.as_of.as_deref().map(moment::as_of).transpose()?;
+    let dump = dump_files::read_with(path, KINDS, insights::PUBLISHED_KINDS)?;
+    for line in dump.inventory.uncollected_lines(&path.shown()) {
+        print_notice(&line);
+    }
+    let Report { complaint, text } = of_dump(&dump, path, as_of, args.details.into())?;
+    // The user knows which files these are, so standard output has only the status.
+    if let Some(complaint) = complaint {
+        print_notice(complaint.trim_end());
+    }
+    print_output(&text);
+    insights::print_producers_of_dump(&dump, args);
     Ok(())
 }
 
@@ -88,18 +109,9 @@ fn print_text(args: &StatusArgs) -> Result<(), PrintError> {
         print_output(&text);
         return Ok(());
     }
-    let as_of = args.as_of.as_deref().map(moment::as_of).transpose()?;
-    if let Some(path) = &args.source.from {
-        let Report { complaint, text } = of_dump(path, as_of, args.details.into())?;
-        // The user knows which files these are, so standard output has only the status.
-        if let Some(complaint) = complaint {
-            print_notice(complaint.trim_end());
-        }
-        print_output(&text);
-        return Ok(());
-    }
     #[cfg(feature = "live")]
     if let Some(path) = &args.source.kubeconfig {
+        let as_of = args.as_of.as_deref().map(moment::as_of).transpose()?;
         let connection = Connection::from_kubeconfig(path, args.context.as_deref());
         print_of_cluster(&connection, as_of, args.details.into())?;
     }
@@ -130,8 +142,12 @@ fn of_record(path: &Path, args: &StatusArgs) -> Result<Report, PrintError> {
     Ok(status::render(&inputs, Moment::at(at), args.details.into())?)
 }
 
-fn of_dump(path: &Path, as_of: Option<Time>, details: status::Details) -> Result<Report, PrintError> {
-    let dump = dump_files::read(path, KINDS)?;
+fn of_dump(
+    dump: &Dump,
+    path: &Path,
+    as_of: Option<Time>,
+    details: status::Details,
+) -> Result<Report, PrintError> {
     let mut inputs = Inputs::gather(|resource| dump.list(resource).cloned().collect())?;
     inputs.alerts = match &dump.alerts {
         Some(body) => AlertsResponse::parse(body.as_bytes()),

@@ -63,6 +63,10 @@ impl Finished {
         let (hash, story) = (String::new(), String::new());
         Self { result, record: None, details: None, hash, story, snapshots: Vec::new() }
     }
+
+    fn reported(&self) -> Reported<'_> {
+        Reported { result: &self.result, record: self.record.as_deref(), details: self.details.as_ref() }
+    }
 }
 
 /// Checks that the files of the results can be created, before the run whose results would be lost.
@@ -82,6 +86,22 @@ pub(super) fn check_outputs(args: &SuiteArgs) -> Result<(), String> {
 /// `--record` names a file for several records.
 pub(super) fn check_record(args: &SuiteArgs, count: usize) -> Result<(), String> {
     args.record.as_deref().map_or(Ok(()), |path| records::check_count(path, count))
+}
+
+/// Writes the reports of a command that ran nothing, so that CI shows why. Returns the reason, and all files that cannot be
+/// written.
+pub(super) fn end_without_runs(
+    args: &SuiteArgs,
+    named: (&str, &str),
+    results: Vec<ScenarioResult>,
+    why: String,
+) -> String {
+    let finished: Vec<Finished> = results.into_iter().map(Finished::without_record).collect();
+    let reported: Vec<Reported<'_>> = finished.iter().map(Finished::reported).collect();
+    match outputs::write(&args.reports, named, &reported, &[], Duration::ZERO) {
+        Ok(()) => why,
+        Err(unwritten) => format!("{why}\n{unwritten}"),
+    }
 }
 
 /// A run of scenarios or features.
@@ -191,15 +211,12 @@ impl<'a> Suite<'a> {
             self.print_end(&finished, wall);
         }
         // A failure to write a file must not hide the result of the run.
-        let reported = finished.iter().map(|finished| Reported {
-            result: &finished.result,
-            record: finished.record.as_deref(),
-            details: finished.details.as_ref(),
-        });
-        let reported: Vec<Reported<'_>> = reported.collect();
+        let reported: Vec<Reported<'_>> = finished.iter().map(Finished::reported).collect();
         let recorded: Vec<_> = reported.iter().map(|reported| (reported.result, reported.record)).collect();
         let mut unwritten = records::write(self.args.record.as_deref(), &recorded);
-        unwritten.extend(snapshots::write(finished.iter().flat_map(|finished| &finished.snapshots)).err());
+        // The status in a run that fails is no example.
+        let passed = finished.iter().filter(|finished| finished.result.passed());
+        unwritten.extend(snapshots::write(passed.flat_map(|finished| &finished.snapshots)).err());
         let reports =
             outputs::write(&self.args.reports, (self.command, self.kind), &reported, &self.options, wall);
         unwritten.extend(reports.err());

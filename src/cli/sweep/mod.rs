@@ -19,10 +19,10 @@ use crate::plan::Plan;
 use crate::scenario;
 
 pub(super) fn sweep(args: &SweepArgs) -> Result<Exit, String> {
-    args.emit.as_deref().map_or(Ok(()), files::check_parent)?;
-    args.svg.as_deref().map_or(Ok(()), files::check_file)?;
     let releases = Releases::read(&args.payload)?;
     let (plan, source) = read(args, &releases)?;
+    args.emit.as_deref().map_or(Ok(()), files::check_new_folder)?;
+    args.svg.as_deref().map_or(Ok(()), files::check_report)?;
     let options = options(args, &plan)?;
     let sweep = run_sweep(&plan, args.seed, &options).map_err(|error| match error.place() {
         Some((line, column)) => format!("{}:{line}:{column}: {error}", plan.file),

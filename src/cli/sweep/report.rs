@@ -12,7 +12,7 @@ use super::picture;
 use super::times::time;
 use crate::cli::args::SweepArgs;
 use crate::engine::restored::{Leftover, What};
-use crate::engine::sweep::{Branch, NodeStates, Request, Sweep, Verdict};
+use crate::engine::sweep::{Branch, NodeStates, RejectedWrite, Request, Sweep, Verdict};
 use crate::plan::Plan;
 
 /// The greatest number of lines about what is left over, and of characters of each.
@@ -193,7 +193,9 @@ fn reasons(verdict: &Verdict, within: SignedDuration) -> Vec<String> {
         Verdict::LeftOver => vec!["it arrived, and is not what it was: see `leftOver`".to_owned()],
         Verdict::Trapped(rejected) => rejected
             .iter()
-            .map(|rejected| format!("{}, {} times: {}", rejected.write, rejected.times, rejected.message))
+            .map(|RejectedWrite { write, times, at, message, .. }| {
+                format!("{write}{at}, {times} times: {message}")
+            })
             .collect(),
         Verdict::Stuck(waiting) if waiting.is_empty() => {
             vec![format!("no component waits for anything after {}", time(within))]

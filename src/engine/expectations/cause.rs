@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use windtunnel_core::rejected_paths::at_paths;
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES, POD_DISRUPTION_BUDGETS,
 };
@@ -9,6 +10,8 @@ use windtunnel_core::selector::selector_matches;
 use windtunnel_core::text::{one_line, truncate};
 use windtunnel_core::{Object, View, condition};
 
+use super::acceptance::{condition_text, explained, failed_pull};
+use super::matching::name_fits;
 use crate::engine::runtime::{Pending, Simulation};
 use crate::plan::{ExpectedState, FaultTarget};
 use crate::record::WriteEvent;
@@ -37,14 +40,17 @@ struct Subject<'w> {
 pub(super) fn most_telling(
     simulation: &Simulation,
     what: &ExpectedState,
+    seen: &str,
     rejected: &[&WriteEvent],
 ) -> Option<Cause> {
     let subject = subject(what);
     let whole = |text: String| Cause { text, rejected: None };
     let paused = || Some(whole(format!("pool {} is paused", paused_pool(&simulation.view, subject?)?)));
     let fault = || {
-        let targets = simulation.faults_in_effect.iter().map(|(fault, _)| fault);
-        let found = targets.into_iter().find(|fault| concerns(&fault.target(), subject))?;
+        let faults = || simulation.faults_in_effect.iter().map(|(fault, _)| fault);
+        let direct = faults().find(|fault| concerns(&fault.target(), subject));
+        let found =
+            direct.or_else(|| faults().find(|fault| delays_update(simulation, &fault.target(), subject)))?;
         Some(whole(format!("fault: {found}")))
     };
     let waits = || {
@@ -52,9 +58,12 @@ pub(super) fn most_telling(
         let found = pending.iter().find(|pending| is_responsible(pending, subject))?;
         Some(whole(format!("{} waits for: {}", found.actor, found.why)))
     };
-    let condition = || Some(whole(bad_condition(&simulation.view, subject?)?));
     let rejected = || rejection(simulation, subject, rejected);
-    let cause = paused().or_else(rejected).or_else(fault).or_else(condition).or_else(waits)?;
+    let cause =
+        paused().or_else(rejected).or_else(fault).or_else(|| match condition(simulation, subject, seen) {
+            Some(text) => (!text.is_empty()).then(|| whole(text)),
+            None => waits(),
+        })?;
     let text = truncate(&one_line(&cause.text), CAUSE_MAX);
     let rejected = cause.rejected.filter(|_| text.chars().count() < CAUSE_MAX);
     Some(Cause { text, rejected })
@@ -119,7 +128,9 @@ fn rejection(
 pub(super) fn described(write: &WriteEvent) -> String {
     let WriteEvent { by, verb, key, subresource, code, message, .. } = write;
     let of = if subresource.is_empty() { String::new() } else { format!("{subresource} of ") };
-    format!("{verb} of {of}{}/{} by {by}: {code} {message}", write.kind, key.name)
+    let at = at_paths(message, subresource);
+    let colon = if at.is_empty() { "" } else { ":" };
+    format!("{verb} of {of}{}/{} by {by}: {code}{at}{colon} {message}", write.kind, key.name)
 }
 
 /// Returns the budget that rejected an eviction, as `NAMESPACE/NAME`.
@@ -136,6 +147,16 @@ fn budget(view: &View, write: &WriteEvent) -> Option<String> {
     Some(format!("{}/{}", found.namespace(), found.name()))
 }
 
+/// Returns, as a line of its own, the whole condition of a ClusterVersion that rejects a release, which the first line shortens.
+pub(super) fn rejected_release(simulation: &Simulation, what: &ExpectedState, seen: &str) -> Option<String> {
+    let name = subject(what).filter(|subject| subject.kind == "ClusterVersion")?.name;
+    let version = simulation.view.get(&CLUSTER_VERSIONS, "", name)?;
+    let accepted = condition::find_with_status(version, "ReleaseAccepted", "False")?;
+    let whole = condition_text(accepted);
+    (explained(accepted) != whole && !seen.contains(&whole))
+        .then(|| format!("\n  condition: {}", one_line(&whole)))
+}
+
 /// Returns whether a fault can keep the object from what is expected of it.
 fn concerns(target: &FaultTarget, subject: Option<Subject<'_>>) -> bool {
     let Some(Subject { kind, name }) = subject else { return false };
@@ -144,11 +165,65 @@ fn concerns(target: &FaultTarget, subject: Option<Subject<'_>>) -> bool {
         FaultTarget::Node(node) => kind == "MachineConfigPool" || name == node,
         FaultTarget::Pool(pool) => kind == "Node" || name == pool,
         FaultTarget::Release(_) => kind == "ClusterVersion",
-        FaultTarget::Pods { name: pod, .. } => kind == "Pod" && name == pod,
+        FaultTarget::Registry(_) => kind == "ClusterVersion" || kind == "Pod",
+        FaultTarget::Pods { name: pod, .. } => {
+            kind == "Pod" && (name_fits(name, pod) || name_fits(pod, name))
+        }
         FaultTarget::Crd(definition) => name == definition,
         FaultTarget::Process(process) => responsible(kind, name).is_some_and(|by| process.starts_with(&*by)),
         FaultTarget::Api(_) | FaultTarget::Webhook(_) => true,
     }
+}
+
+/// Returns whether a fault of something else can hold up the update that a ClusterVersion, or the operator of nodes, waits for: the
+/// operator itself, a node of the control plane, or what the conditions of the ClusterVersion name.
+fn delays_update(simulation: &Simulation, target: &FaultTarget, subject: Option<Subject<'_>>) -> bool {
+    let Some(Subject { kind, name }) = subject else { return false };
+    let is_of_nodes = kind == "ClusterOperator" && name == "machine-config";
+    if kind != "ClusterVersion" && !is_of_nodes {
+        return false;
+    }
+    let version = simulation.view.cluster_version();
+    let conditions = version.map_or(&[][..], |version| version.list("/status/conditions"));
+    let mentions = |text: &str| {
+        let texts = conditions.iter().filter_map(|condition| condition["message"].as_str());
+        texts.into_iter().any(|message| message.contains(text))
+    };
+    let waits_for_nodes = || is_of_nodes || mentions("machine-config");
+    let is_master = |node: &str| {
+        let node = simulation.view.get(&NODES, "", node);
+        node.is_some_and(|node| !node["metadata"]["labels"]["node-role.kubernetes.io/master"].is_null())
+    };
+    match target {
+        FaultTarget::Node(node) => is_master(node) || waits_for_nodes(),
+        FaultTarget::Pool(_) => waits_for_nodes(),
+        FaultTarget::Pods { namespace, .. } => {
+            namespace == "openshift-cluster-version" || mentions(namespace)
+        }
+        FaultTarget::Process(process) => {
+            process.starts_with("machine-config") && waits_for_nodes()
+                || process.strip_prefix("operator/").is_some_and(mentions)
+        }
+        FaultTarget::Crd(definition) => mentions(definition),
+        _ => false,
+    }
+}
+
+/// Returns the condition of an object that reports an error, and why its release was not pulled; empty if `seen` has that already.
+fn condition(simulation: &Simulation, subject: Option<Subject<'_>>, seen: &str) -> Option<String> {
+    let bad = bad_condition(&simulation.view, subject?)?;
+    let pull = failed_pull(simulation).filter(|_| bad.contains("ReleaseAccepted=False RetrievePayload"));
+    let last_words = |text: &str| text.rsplit(": ").next().unwrap_or_default().to_owned();
+    let parts = [Some(bad).filter(|bad| !seen.contains(bad.as_str())), pull];
+    let mut new: Vec<String> = Vec::new();
+    for part in parts.into_iter().flatten() {
+        let is_known =
+            seen.contains(&last_words(&part)) || new.iter().any(|text| text.contains(&last_words(&part)));
+        if !is_known {
+            new.push(part);
+        }
+    }
+    Some(new.join("; "))
 }
 
 /// Returns the condition of an object that reports an error, with its message.
@@ -162,8 +237,7 @@ fn bad_condition(view: &View, Subject { kind, name }: Subject<'_>) -> Option<Str
     let object = view.get(resource, "", name)?;
     bad.iter().find_map(|(kind, status)| {
         let found = condition::find_in_status(object, kind).filter(|found| found["status"] == *status)?;
-        let text = |field: &str| found[field].as_str().unwrap_or_default();
-        Some(format!("{kind}={status} {} \"{}\"", text("reason"), text("message")))
+        Some(explained(found))
     })
 }
 

@@ -1,12 +1,13 @@
 //! Finds the objects and insights of a reference, and checks them.
 
 use serde_json::Value;
-use windtunnel_core::condition::{self, Condition};
+use windtunnel_core::condition;
 use windtunnel_core::resources::{CONFIG_MAPS, UPDATE_STATUSES};
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::{Object, View, pod};
 use windtunnel_update_status::insight::{documents, published};
 
+use super::acceptance::{condition_text, explained, named_images};
 use crate::plan::{Check, InsightRef, ObjectRef, TextMatch, path};
 
 /// Returns the objects that a reference selects.
@@ -136,7 +137,7 @@ fn check_updated(cluster_version: &Value) -> Result<(), String> {
         let mut found = explains
             .iter()
             .filter_map(|(kind, status)| condition::find_with_status(cluster_version, kind, status));
-        found.next().map_or_else(|| why.clone(), |condition| format!("{why}; {}", condition_text(condition)))
+        found.next().map_or_else(|| why.clone(), |condition| format!("{why}; {}", explained(condition)))
     })
 }
 
@@ -153,6 +154,12 @@ fn check_arrived(cluster_version: &Value) -> Result<(), String> {
         let (wanted, installed) =
             (text(&cluster_version["spec"]["desiredUpdate"][field]), installed.unwrap_or_default());
         if !wanted.is_empty() && wanted != installed {
+            let named = match field {
+                "image" => named_images(cluster_version, &wanted, installed),
+                _ => [wanted, installed.to_owned()],
+            };
+            let field = if named.iter().any(|name| name.contains('@')) { field } else { "version" };
+            let [wanted, installed] = named;
             return Err(format!("the desired {field} is `{wanted}`, but `{installed}` is installed"));
         }
     }
@@ -181,13 +188,6 @@ fn installed_architecture(status: &Value) -> Option<&str> {
 fn hint(conditions: Option<&Vec<Value>>, missing: &str) -> String {
     let kinds = conditions.into_iter().flatten().filter_map(|condition| condition["type"].as_str());
     did_you_mean(missing, kinds)
-}
-
-/// Formats a condition as `Type=Status Reason "message"`.
-fn condition_text(condition: &Value) -> String {
-    let Condition { kind, status, reason, message } = Condition::from_value(condition);
-    let reason = if reason.is_empty() { reason } else { format!(" {reason}") };
-    format!("{kind}={status}{reason} \"{message}\"")
 }
 
 #[cfg(test)]

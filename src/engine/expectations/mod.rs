@@ -2,6 +2,7 @@
 //!
 //! `captures.rs` has `keep` and `$(kept NAME)`.
 
+mod acceptance;
 pub(in crate::engine) mod captures;
 mod cause;
 pub(in crate::engine) mod held_before;
@@ -12,6 +13,9 @@ mod monitoring;
 mod nodes;
 mod requests;
 pub(in crate::engine) mod status_text;
+pub(in crate::engine) mod texts;
+mod unknown_field;
+mod unknown_name;
 mod unmet;
 mod writes;
 

@@ -33,10 +33,7 @@ pub(in crate::engine) fn check(simulation: &Simulation, wanted: &StatusMatch) ->
     }
     let diff = TextDiff::from_lines(&expected, &seen);
     let diff = diff.unified_diff().context_radius(CONTEXT).header(path, "the status").to_string();
-    Err(format!(
-        "the status differs from {path} (`--update-snapshots` rewrites the file):\n{}",
-        diff.trim_end()
-    ))
+    Err(format!("the status differs from {path} (`--update` rewrites the file):\n{}", diff.trim_end()))
 }
 
 /// Stores the current text if the expectation has a snapshot file to write.

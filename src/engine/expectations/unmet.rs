@@ -3,22 +3,22 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use windtunnel_core::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CUSTOM_RESOURCE_DEFINITIONS, MACHINE_CONFIG_POOLS, NODES,
-};
-use windtunnel_core::text::{did_you_mean, short_duration};
-use windtunnel_core::{Object, Resource, View};
+use windtunnel_core::View;
+use windtunnel_core::text::short_duration;
 
-use super::cause;
 use super::matching::{check_all, insights, objects};
+use super::{cause, unknown_field, unknown_name};
 use crate::engine::command;
 use crate::engine::error::SessionError;
 use crate::engine::runtime::Simulation;
-use crate::plan::{Check, CommandCheck, ExpectedState, InsightRef, ObjectRef, path};
-use crate::record::{Entry, Event, WriteEvent};
+use crate::plan::{Check, CommandCheck, ExpectedState, InsightRef};
+use crate::record::{Event, WriteEvent};
 
 /// The most candidates, and the most rejected writes, that a text lists.
 const LISTED: usize = 5;
+
+/// The most changed letters of a word that is misspelt, and not another word.
+const MISSPELT: usize = 2;
 
 /// The error for an unmet expectation. `why` is what was seen instead; the first line has the most telling cause as well.
 /// Below it are all candidates if there
@@ -29,17 +29,19 @@ pub(in crate::engine) fn unmet_error(
     what: &ExpectedState,
     why: &str,
 ) -> SessionError {
-    // Without a similar field, it may be one that the release before had.
-    if let Some(text) = no_such_field(&simulation.view, what).filter(|text| text.contains("; did you mean "))
-    {
+    if let Some(text) = unknown_field::find(simulation, what) {
         return SessionError::CannotHold(text);
     }
-    if let Some(hint) = near_name(simulation, what) {
+    if let Some(hint) = unknown_name::find(simulation, what) {
+        let hint = if why.contains("did you mean") { String::new() } else { hint };
         return SessionError::CannotHold(format!("seen: {why}{hint}"));
+    }
+    if is_misspelt_condition(simulation, what) {
+        return SessionError::CannotHold(format!("seen: {why}"));
     }
     let mut text = seen(&simulation.view, what).unwrap_or_else(|| format!("seen: {why}"));
     let rejected = rejected(simulation);
-    let cause = cause::most_telling(simulation, what, &rejected);
+    let cause = cause::most_telling(simulation, what, &text, &rejected);
     let with_cause = cause.as_ref().and_then(|cause| cause::with_cause(&text, cause));
     // The first line has this rejection in full.
     let in_first_line = cause.and_then(|cause| cause.rejected).filter(|_| with_cause.is_some());
@@ -48,6 +50,7 @@ pub(in crate::engine) fn unmet_error(
         let since = short_duration(since.duration_since(simulation.record.header.epoch));
         text += &format!("\n  fault: {fault}, since {since}");
     }
+    text += &cause::rejected_release(simulation, what, &text).unwrap_or_default();
     for (index, write) in rejected.iter().enumerate() {
         if Some(index) != in_first_line {
             text += &format!("\n  rejected: {}", cause::described(write));
@@ -67,43 +70,24 @@ pub(in crate::engine) fn unmet_error(
     }
 }
 
-/// The kinds whose objects the installation names, so that a name which has never existed is a typo if it is similar to
-/// another one.
-const INSTALLED: [&Resource; 4] = [&CLUSTER_VERSIONS, &CLUSTER_OPERATORS, &MACHINE_CONFIG_POOLS, &NODES];
-
-/// Returns the nearest name, as `; did you mean ...`, if an expectation names an object of an [`INSTALLED`] kind that has
-/// never existed.
-fn near_name(simulation: &Simulation, what: &ExpectedState) -> Option<String> {
-    let ExpectedState::Object(object, _) = what else { return None };
-    let ObjectRef { resource, name, .. } = object;
-    let has_existed = |entry: &Entry| matches!(&entry.event, Event::Write(write) if write.key.is_kind(resource) && write.key.name == *name);
-    let is_installed =
-        INSTALLED.iter().any(|kind| kind.kind == resource.kind && kind.group == resource.group);
-    if !is_installed || simulation.record.entries.iter().any(has_existed) {
-        return None;
-    }
-    let hint = did_you_mean(name, simulation.view.list(resource).map(Object::name));
-    (!hint.is_empty()).then_some(hint)
+/// Whether an expectation names a condition type that no object of its kind has, and that is one or two letters from another.
+fn is_misspelt_condition(simulation: &Simulation, what: &ExpectedState) -> bool {
+    let ExpectedState::Object(object, checks) = what else { return false };
+    let kinds = simulation.view.list(&object.resource).flat_map(|found| found.list("/status/conditions"));
+    let kinds: BTreeSet<&str> = kinds.filter_map(|condition| condition["type"].as_str()).collect();
+    checks.iter().any(|check| match check {
+        Check::Condition { kind, .. } => {
+            !kinds.contains(kind.as_str())
+                && kinds.iter().any(|other| strsim::damerau_levenshtein(kind, other) <= MISSPELT)
+        }
+        _ => false,
+    })
 }
 
 /// Whether the last command ended with an error although it must succeed.
 fn is_failed_command(simulation: &Simulation, checks: &[CommandCheck]) -> bool {
     let output = command::last_output(simulation);
     output.is_ok_and(|output| matches!(output.check(checks), Err(SessionError::CommandFailed(_))))
-}
-
-/// Describes the first field of an expectation that no object of the kind can have, if there is an object.
-fn no_such_field(view: &View, what: &ExpectedState) -> Option<String> {
-    let ExpectedState::Object(object, checks) = what else { return None };
-    objects(view, object).next()?;
-    let name = format!("{}.{}", object.resource.plural, object.resource.group);
-    let definition = view.get(&CUSTOM_RESOURCE_DEFINITIONS, "", &name).map(|found| &**found);
-    let paths = checks.iter().filter_map(|check| match check {
-        Check::Field { path, .. } | Check::Unchanged { path } => Some(path),
-        _ => None,
-    });
-    let mut missing = paths.filter_map(|path| path::no_such_field(&object.resource, definition, path));
-    missing.next().map(|why| format!("seen: {why}"))
 }
 
 /// Describes all candidates of an expectation; `None` if there is none, or only one.

@@ -48,7 +48,7 @@ impl Simulation {
             }
             FaultTarget::Process(name) => self.check_process(name),
             FaultTarget::Release(version) => self.find_release(version).map(|_| ()),
-            FaultTarget::Webhook(_) | FaultTarget::Crd(_) => Ok(()),
+            FaultTarget::Registry(_) | FaultTarget::Webhook(_) | FaultTarget::Crd(_) => Ok(()),
         }
     }
 
@@ -121,6 +121,10 @@ impl Simulation {
                 name,
                 Fault::annotation_patch(Some(fault)),
             )),
+            InjectedFault::Node(name, fault) if fault.kind == FaultKind::PoweredOff => {
+                self.power_off(name);
+                Ok(())
+            }
             InjectedFault::Node(name, fault) => {
                 if fault.kind == FaultKind::DrainBlocked {
                     self.block_drain(name)?;
@@ -145,6 +149,10 @@ impl Simulation {
             }
             InjectedFault::Release(version, fault) => {
                 self.environment.release_faults.begin(self.find_release(version)?, *fault);
+                Ok(())
+            }
+            InjectedFault::Registry(name, pull) => {
+                self.environment.release_faults.begin_at(name, *pull);
                 Ok(())
             }
             InjectedFault::Webhook(writes) => self.put_webhook(writes),
@@ -229,6 +237,9 @@ impl Simulation {
             FaultTarget::Node(name) => {
                 self.check_faulty(faulty)?;
                 self.power_on(name);
+                if !self.is_annotated(faulty) {
+                    return Ok(());
+                }
                 self.delete_if_there(&POD_DISRUPTION_BUDGETS, BLOCKER_NAMESPACE, &blocker(name))?;
                 self.delete_if_there(&PODS, BLOCKER_NAMESPACE, &blocker(name))?;
                 self.administer(&Write::merge_patch(&NODES, "", name, Fault::annotation_patch(None)))
@@ -254,6 +265,10 @@ impl Simulation {
             }
             FaultTarget::Release(version) => {
                 self.environment.release_faults.heal(self.find_release(version)?);
+                Ok(())
+            }
+            FaultTarget::Registry(name) => {
+                self.environment.release_faults.heal_at(name);
                 Ok(())
             }
             FaultTarget::Webhook(writes) => self.remove_webhook(writes),

@@ -9,12 +9,11 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
 use semver::Version;
 use serde_json::{Map, Value, json};
-use windtunnel_controllers::PayloadWorkloads;
 use windtunnel_controllers::registry::{Image, digest_of};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{self, CUSTOM_RESOURCE_DEFINITIONS};
-use windtunnel_core::{Resource, Write, name_of};
+use windtunnel_core::{Change, ChangeKind, Object, Resource, View, Write, name_of};
 use windtunnel_openshift::cvo::{self, InstalledPayload, Surroundings};
 use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::release::{Architecture, OperatorFacts, Release};
@@ -53,7 +52,8 @@ pub(super) fn environment(plan: &ClusterPlan) -> Environment {
                 environment.registry.images.insert(digest.to_owned(), image.clone());
             }
         }
-        for component in operators::static_pod_images(&payload).chain(operator_images(&payload)) {
+        let operands = operators::static_pod_images(&payload).chain(operators::operand_images(&payload));
+        for component in operands.chain(operator_images(&payload)) {
             let digest = digest_of(&component).unwrap_or_default().to_owned();
             environment.registry.images.insert(digest, Image::default());
         }
@@ -95,6 +95,7 @@ pub(super) fn first_writes(plan: &ClusterPlan, installed: &InstalledPayload<'_>,
     // The payload contains the operator's own Deployment, with its image.
     let base = manifests::objects("base").iter();
     let base = base.filter(|object| object["kind"] != "Deployment" && !is_custom(object));
+    let base = base.filter(|object| object["kind"] != "Secret" || !plan.has(object));
     let mut writes: Vec<Write> =
         base.cloned().map(|object| gates::filled(plan, object)).filter_map(create).collect();
     writes.extend(installed.definition(CLUSTER_VERSIONS).cloned().and_then(create));
@@ -149,15 +150,23 @@ pub(super) fn writes(
                 None => writes.push(Write::create(&resource, object)),
             }
         }
-        if plan.payload_workloads == PayloadWorkloads::InPods {
-            writes.extend(mco::operands(&plan.release).into_iter().filter_map(create));
-        }
     }
     writes.extend(mirrored_signatures(plan));
     if plan.insights {
         writes.extend(update_status_controller(plan));
     }
     writes
+}
+
+/// The writes that create the rendered MachineConfigs of the pools in `view`, which own them.
+pub(super) fn rendered_configs(
+    plan: &ClusterPlan,
+    installed: &InstalledPayload<'_>,
+    view: &View,
+) -> Vec<Write> {
+    let Some(pools) = pools(plan, installed).filter(|_| plan.installed) else { return Vec::new() };
+    let configs = pools.rendered_configs(view).into_iter();
+    configs.map(|(resource, object)| Write::create(&resource, object)).collect()
 }
 
 /// The update status controller in addition to the release's objects, and the ConfigMap that requests its
@@ -179,9 +188,23 @@ fn update_status_controller(plan: &ClusterPlan) -> Vec<Write> {
 fn pools(plan: &ClusterPlan, installed: &InstalledPayload<'_>) -> Option<mco::InstalledPools> {
     let custom = |pool: &PoolPlan| mco::custom_pool(&pool.name, pool.paused, pool.max_unavailable.as_deref());
     let custom = || plan.pools.iter().map(custom).collect();
-    installed
-        .definition(mco::POOLS)
-        .map(|_| mco::InstalledPools::of(&plan.release, &plan.feature_set, custom()))
+    installed.definition(mco::POOLS).map(|_| {
+        mco::InstalledPools::of(&plan.release, &plan.feature_set, custom(), &known_to_installer(plan))
+    })
+}
+
+/// The objects that the installer knows when it sets up the nodes: those of the plan, and the pull secret.
+fn known_to_installer(plan: &ClusterPlan) -> View {
+    let base = manifests::objects("base").iter().filter(|object| !plan.has(object)).cloned();
+    let planned =
+        plan.objects.iter().map(|planned| &planned.object).filter(|object| !proxy::is_cluster_proxy(object));
+    let mut view = View::default();
+    for object in base.chain(planned.cloned()).chain([proxy::planned(plan)]) {
+        let Some(resource) = resources::find_with_preview(&object) else { continue };
+        let (key, object) = (resource.key_of(&object), Object::new(object));
+        view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });
+    }
+    view
 }
 
 /// Whether an object's kind is a custom resource.

@@ -61,6 +61,9 @@ pub(super) fn nodes(plan: &ClusterPlan, installed: &InstalledPayload<'_>, now: T
         }
         kubelet::assign_addresses(&mut node, number);
         kubelet::set_capacity(&mut node);
+        for (field, amounts) in planned.resources.as_object().into_iter().flatten() {
+            node["status"][field] = amounts.clone();
+        }
         Object::new(node)
     });
     nodes.collect()
@@ -113,9 +116,16 @@ fn node(planned: &NodePlan, plan: &ClusterPlan, now: Time) -> Value {
 /// The labels of a node on a machine of this architecture.
 pub(in crate::engine) fn labels_of(node: &NodePlan, machine: &str) -> Value {
     let mut labels = json!(node.labels);
-    labels["kubernetes.io/hostname"] = json!(node.name);
-    labels["kubernetes.io/arch"] = json!(machine);
-    labels["kubernetes.io/os"] = json!("linux");
+    // The kubelet sets these when it registers the node. A plan may have others, such as those of Windows.
+    for (key, value) in [
+        ("kubernetes.io/hostname", node.name.as_str()),
+        ("kubernetes.io/arch", machine),
+        ("kubernetes.io/os", "linux"),
+    ] {
+        if labels[key].is_null() {
+            labels[key] = json!(value);
+        }
+    }
     labels[role_label(node.role())] = json!("");
     if node.is_control_plane {
         labels[role_label("control-plane")] = json!("");

@@ -27,6 +27,6 @@ pub(super) fn status(plan: &ClusterPlan, object: &Value) -> Option<Write> {
     Some(Write::json_patch_status(&resources::PROXIES, "", "cluster", patch))
 }
 
-fn is_cluster_proxy(object: &Value) -> bool {
+pub(super) fn is_cluster_proxy(object: &Value) -> bool {
     object["kind"] == resources::PROXIES.kind.as_ref() && object["metadata"]["name"] == "cluster"
 }

@@ -1,4 +1,4 @@
-//! The mutants that a scenario can notice: defects in what its components wrote in a run without mutants.
+//! The mutants that a scenario can notice: bugs in what its components wrote in a run without mutants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -110,7 +110,7 @@ fn mutants_of_write(write: &WriteEvent) -> Vec<Mutant> {
         _ => None,
     };
     let kind = if request == Some(Request::Evict) { "Pod" } else { &write.kind };
-    let defects = match request {
+    let bugs = match request {
         Some(_) if !SKIPPED_KINDS.contains(&kind) => Vec::new(),
         Some(request) => {
             let is_generated =
@@ -121,10 +121,10 @@ fn mutants_of_write(write: &WriteEvent) -> Vec<Mutant> {
         None if write.key.group.ends_with("openshift.io") || write.kind == "Node" => defects_of_change(write),
         None => Vec::new(),
     };
-    defects.into_iter().map(|how| Mutant::new(by, kind, how)).collect()
+    bugs.into_iter().map(|how| Mutant::new(by, kind, how)).collect()
 }
 
-/// Returns the defects of the component that changed an object.
+/// Returns the bugs of the component that changed an object.
 fn defects_of_change(write: &WriteEvent) -> Vec<MutantKind> {
     let (Some(before), Some(after)) = (&write.before, &write.after) else { return Vec::new() };
     let places: BTreeSet<Place> = Place::all(before).into_iter().chain(Place::all(after)).collect();

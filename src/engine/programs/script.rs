@@ -1,5 +1,7 @@
 //! Scripts that steps run: `run: {shell: ...}`.
 
+use std::time::Duration;
+
 use windtunnel_openshift::oc::CommandOutput;
 
 use super::container;
@@ -8,8 +10,8 @@ use crate::engine::error::SessionError;
 use crate::engine::runtime::{ProgramSite, Simulation};
 use crate::plan::{ProgramPlace, ProgramPlan};
 
-/// How often the engine looks whether a script has ended; a look takes at least a millisecond.
-const LOOKS: u32 = 600_000;
+/// How long a script may take, by the clock of this machine.
+const LIMIT: Duration = Duration::from_secs(10 * 60);
 
 impl Simulation {
     /// Runs a script as an administrator until it ends. Components react to its requests, and no cluster time passes. Returns
@@ -38,7 +40,7 @@ impl Simulation {
         };
         let programs = self.connection.programs().ok_or_else(|| failed("this cluster is not served"))?;
         programs.start(&order).map_err(|why| failed(&why))?;
-        for _ in 0..LOOKS {
+        loop {
             self.idle_until(self.now()).await;
             self.settle()?;
             if let Some(code) = self.programs.script_exit {
@@ -47,16 +49,13 @@ impl Simulation {
             if let Some(why) = self.connection.lost() {
                 return Err(SessionError::ClusterLost(why.to_owned()));
             }
-            if let Some(programs) = self.connection.programs() {
-                programs.wait();
+            programs.wait();
+            if programs.age(&id) >= LIMIT {
+                programs.kill(&id);
+                let why = "the script of this step did not end within ten minutes of this machine's time: it was killed";
+                return Err(SessionError::ProgramEnded(why.to_owned()));
             }
         }
-        if let Some(programs) = self.connection.programs() {
-            programs.kill(&id);
-        }
-        Err(SessionError::ProgramEnded(
-            "the script of this step did not end within ten minutes: it was killed".to_owned(),
-        ))
     }
 
     fn script_plan(&self, script: &str) -> Option<ProgramPlan> {

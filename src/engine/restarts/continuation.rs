@@ -70,7 +70,7 @@ fn a_copy_that_continues_a_plan_has_the_same_record() {
     let ((sender, receiver), mut looks) = (channel(), 0);
     let failure = run_observed(&mut session, &plan, move |cluster| {
         looks += 1;
-        if looks % 10 == 0 && cluster.steps.progress.can_continue() {
+        if looks % 5 == 0 && cluster.steps.progress.can_continue() {
             sender.send(ClusterCopy::with_record(cluster).unwrap()).unwrap();
         }
         None

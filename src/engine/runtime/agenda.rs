@@ -151,6 +151,17 @@ impl Agenda {
         self.awaited.retain(|awaited| !faulty.includes(&awaited.fault.target()));
     }
 
+    /// The faults that have not begun, each with its moment or the change for which it waits.
+    pub(in crate::engine) fn unbegun(
+        &self,
+    ) -> impl Iterator<Item = (&InjectedFault, Result<Time, &FaultEvent>)> {
+        let scheduled = self.items.iter().filter_map(|((at, _), item)| match &item.later {
+            ScheduledFault::Begin(beginning) => Some((&beginning.fault, Ok(*at))),
+            ScheduledFault::End(_) | ScheduledFault::Flip(_) => None,
+        });
+        scheduled.chain(self.awaited.iter().map(|awaited| (&awaited.fault, Err(&awaited.event))))
+    }
+
     /// Whether a change of a target is scheduled.
     pub(in crate::engine) fn has(&self, faulty: &FaultTarget) -> bool {
         self.items.values().any(|item| faulty.includes(&item.later.faulty()))

@@ -34,6 +34,13 @@ pub(super) struct Machine {
     pub(super) joining: Option<Joining>,
 }
 
+impl Machine {
+    /// Whether a member of etcd runs on it.
+    fn has_etcd(&self) -> bool {
+        self.static_pods.iter().any(|pod| pod.manifest["metadata"]["name"] == "etcd")
+    }
+}
+
 /// All machines, by the names of their nodes.
 #[derive(Debug, Clone, Default)]
 pub(in crate::engine) struct Machines {
@@ -46,6 +53,8 @@ pub(in crate::engine) struct Machines {
     pub(super) next_crashes: BTreeSet<(Time, String)>,
     /// When new machines request their configuration.
     config_requests: BTreeSet<(Time, String)>,
+    /// Whether most members of etcd are down.
+    pub(super) has_lost_quorum: bool,
 }
 
 impl Machines {
@@ -63,9 +72,21 @@ impl Machines {
         self.by_node.contains_key(node)
     }
 
+    /// Whether most members of etcd are up. A single member counts as up while its machine reboots.
+    pub(super) fn have_quorum(&self) -> bool {
+        let members = self.by_node.values().filter(|machine| machine.has_etcd());
+        let (up, down): (Vec<_>, Vec<_>) = members.partition(|machine| !machine.runs.is_empty());
+        up.len() > down.len() || up.len() + down.len() < 2
+    }
+
     /// Removes the machine of a node that is gone.
     pub(super) fn remove(&mut self, node: &str) {
         self.by_node.remove(node);
+        self.cancel_boots(node);
+    }
+
+    /// Cancels what is scheduled for a machine.
+    pub(super) fn cancel_boots(&mut self, node: &str) {
         for times in [&mut self.boots, &mut self.next_crashes, &mut self.config_requests] {
             times.retain(|(_, other)| other != node);
         }

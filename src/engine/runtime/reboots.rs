@@ -120,6 +120,23 @@ impl Simulation {
             }
             self.remove(actor);
         }
+        self.check_quorum();
+    }
+
+    /// Switches off the machine of a node, until it is powered on.
+    pub(in crate::engine) fn power_off(&mut self, node: &str) {
+        self.machines.cancel_boots(node);
+        self.take_down(node);
+    }
+
+    /// Makes the API server time out while most members of etcd are down, and answer again when most are up.
+    fn check_quorum(&mut self) {
+        let has_quorum = self.machines.have_quorum();
+        if std::mem::replace(&mut self.machines.has_lost_quorum, !has_quorum) == has_quorum {
+            let text = if has_quorum { "etcd has a quorum again" } else { "etcd has lost its quorum" };
+            self.record_event(Event::Fault { text: text.to_owned() });
+            self.connection.set_quorum(has_quorum);
+        }
     }
 
     /// Powers on the machine of a node, if nothing runs on it.
@@ -153,6 +170,7 @@ impl Simulation {
                 self.machines.next_crashes.insert((after(now, UP_IN_LOOP), node.clone()));
             }
             self.run_machine(&node);
+            self.check_quorum();
         }
         while let Some((_, node)) = pop_due(&mut self.machines.next_crashes, now) {
             let silence = self

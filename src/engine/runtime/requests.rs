@@ -10,7 +10,8 @@ use windtunnel_core::{Change, ChangeKind, Identity, Object, Operation, Rejection
 
 use super::crashes::CrashMoment;
 use super::simulation::Simulation;
-use crate::record::{Entry, Event, WriteEvent};
+use crate::engine::error::SessionError;
+use crate::record::{Entry, Event, INSTALLER, WriteEvent};
 
 /// The writer, in the record, of removals that follow from other removals.
 const API_SERVER: &str = "kube-apiserver";
@@ -92,11 +93,37 @@ impl Simulation {
         outcome
     }
 
+    /// Stores objects of another cluster as they are. They are in the record as writes of the installer.
+    ///
+    /// # Errors
+    /// The API server cannot store one of them.
+    pub(in crate::engine) fn take_over(&mut self, objects: &[Object]) -> Result<(), SessionError> {
+        if objects.is_empty() {
+            return Ok(());
+        }
+        let at = self.now();
+        let outcome = self.connection.take_over(objects, at);
+        outcome.map_err(|why| SessionError::Unsupported(format!("the cluster cannot be copied: {why}")))?;
+        for change in self.connection.changes(&self.view) {
+            self.deliver(&change);
+            self.record.entries.push(Entry { at, event: Event::Write(Box::new(taken_over(change))) });
+        }
+        Ok(())
+    }
+
     /// Takes new changes into the view and the record, and delivers them.
     pub(in crate::engine) fn take_changes(&mut self) {
         for removal in self.read_changes() {
             self.record_event(Event::Write(Box::new(removal)));
         }
+    }
+
+    /// Takes a change into the view, and delivers it to observers and actors.
+    fn deliver(&mut self, change: &Change) {
+        self.view.apply(change);
+        self.observers.on_change(change, &self.view, self.clock.now());
+        self.set_clock_by_fault(change);
+        self.schedule.deliver(change);
     }
 
     /// Takes new changes into the view, records the writes of kube clients, and delivers the changes. Returns
@@ -114,10 +141,7 @@ impl Simulation {
         }
         let mut removals = Vec::new();
         for change in self.connection.changes(&self.view) {
-            self.view.apply(&change);
-            self.observers.on_change(&change, &self.view, self.clock.now());
-            self.set_clock_by_fault(&change);
-            self.schedule.deliver(&change);
+            self.deliver(&change);
             if change.kind == ChangeKind::Deleted && !removed_by_clients.contains(&change.key) {
                 removals.push(removal(change));
             }
@@ -139,6 +163,22 @@ impl Simulation {
     pub(in crate::engine) fn record_event(&mut self, event: Event) {
         let at = self.now();
         self.record.entries.push(Entry { at, event });
+    }
+}
+
+/// The record's entry for an object of another cluster.
+fn taken_over(change: Change) -> WriteEvent {
+    WriteEvent {
+        by: INSTALLER.to_owned(),
+        process: String::new(),
+        verb: "create".to_owned(),
+        kind: change.object.text("/kind").to_owned(),
+        key: change.key,
+        subresource: String::new(),
+        code: 201,
+        message: String::new(),
+        before: change.old,
+        after: Some(change.object),
     }
 }
 

@@ -76,7 +76,7 @@ pub(in crate::engine) struct Simulation {
     pub(in crate::engine) programs: UserPrograms,
     /// The programs in Rust.
     pub(in crate::engine) embedded: Embedded,
-    /// The seeded defect of the run, if there is one.
+    /// The planted bug of the run, if there is one.
     pub(in crate::engine) how: Option<&'static SeededMutant>,
     /// The virtual second in which requests are counted, and the number of requests before it.
     requests: (i64, u64),
@@ -181,7 +181,7 @@ impl Simulation {
         self.observers.mutant_state = Some(mutant_state.clone());
     }
 
-    /// Plants a defect in the running components, and in those that start later.
+    /// Plants a bug in the running components, and in those that start later.
     pub(in crate::engine) fn plant(&mut self, how: &'static SeededMutant) {
         let ids: Vec<ActorId> = self.schedule.names().map(|(id, _)| id).collect();
         for id in ids {

@@ -305,6 +305,7 @@ impl Session {
             let write = merged_if_there(&simulation.view, write);
             Self::install_object(&mut simulation, &write).map_err(|error| error.at(planned.place))?;
         }
+        simulation.take_over(&plan.past.objects)?;
         for (node, disk, static_pods) in install::machines(plan, &installed) {
             simulation.add_machine(&node, disk, static_pods);
         }
@@ -328,7 +329,9 @@ impl Session {
         // The cluster's own DaemonSet controller would run the machines' programs in pods as well.
         let has_controllers = simulation.environment.has_controllers;
         rest.retain(|write| !has_controllers || write.key() != mco::daemon_set());
-        Self::install_all(simulation, rest)
+        Self::install_all(simulation, rest)?;
+        let rendered = install::rendered_configs(plan, installed, &simulation.view);
+        Self::install_all(simulation, rendered)
     }
 
     /// Makes the installer's writes. Skips existing objects, such as the API server's own namespaces.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use semver::Version;
 use windtunnel_core::clock::{Time, after};
+use windtunnel_core::rejected_paths::at_paths;
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
 use windtunnel_core::{Key, Object, View, cluster_version, condition, pool, text_of};
 use windtunnel_openshift::mco::annotations;
@@ -55,6 +56,8 @@ pub struct RejectedWrite {
     pub code: u16,
     /// Message of the last answer.
     pub message: String,
+    /// The paths that the message names, the same for all minors, as ` at PATHS`; empty if it names none.
+    pub at: String,
     /// How often it was rejected.
     pub times: usize,
 }
@@ -62,9 +65,10 @@ pub struct RejectedWrite {
 impl RejectedWrite {
     /// A rejected write, not counted yet.
     pub(super) fn of(write: &WriteEvent) -> Self {
-        let WriteEvent { by, key, code, message, .. } = write;
+        let WriteEvent { by, key, code, message, subresource, .. } = write;
+        let at = at_paths(message, subresource);
         let (by, key, message) = (by.clone(), key.clone(), message.clone());
-        Self { by, key, write: one_line(write), code: *code, message, times: 0 }
+        Self { by, key, write: one_line(write), code: *code, message, at, times: 0 }
     }
 }
 
@@ -136,6 +140,7 @@ impl Judge {
                 self.rejected.entry(place).or_insert_with(|| (RejectedWrite::of(write), at));
             rejected.times += 1;
             rejected.message.clone_from(&write.message);
+            rejected.at = at_paths(&write.message, &write.subresource);
             *last = at;
         } else if write.code < 400
             && write.by != ADMINISTRATOR

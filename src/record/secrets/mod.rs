@@ -20,6 +20,7 @@ use base64::engine::general_purpose::STANDARD;
 use hashbrown::HashSet;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use windtunnel_core::pull_secret;
 
 const REDACTED: &str = "REDACTED";
 /// The minimum length in bytes of values that are searched in texts; shorter ones may be ordinary words and
@@ -88,13 +89,15 @@ impl Secrets {
         }
     }
 
-    /// Learns the values of a Secret.
+    /// Learns the values of a Secret. The installed pull secret is public: it stays, so that the cluster of a record renders
+    /// the same files of nodes.
     pub fn learn_secret(&self, secret: &Value) {
         let own = ["name", "namespace"].map(|field| secret["metadata"][field].as_str().unwrap_or_default());
         for (name, text) in entries(secret, "data") {
             let decoded = STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-            let is_public =
-                PUBLIC.contains(&name) || decoded.as_deref().is_some_and(|text| own.contains(&text));
+            let is_public = PUBLIC.contains(&name)
+                || text == pull_secret::INSTALLED
+                || decoded.as_deref().is_some_and(|text| own.contains(&text));
             if is_public {
                 continue;
             }

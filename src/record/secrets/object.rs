@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use regex::Regex;
 use serde_json::{Map, Value, json};
+use windtunnel_core::pull_secret;
 
 use super::{APPLIED, PUBLIC, REDACTED, SHORTEST, Secrets, entries};
 use crate::record::pattern::pattern;
@@ -19,7 +20,8 @@ static COPY: LazyLock<Regex> =
 pub fn redact_secret(secret: &mut Value) {
     let own = OwnValues::of(secret);
     for (field, replacement) in [("data", STANDARD.encode(REDACTED)), ("stringData", REDACTED.to_owned())] {
-        for value in map_mut(secret.get_mut(field)).flat_map(Map::values_mut) {
+        let values = map_mut(secret.get_mut(field)).flat_map(Map::values_mut);
+        for value in values.filter(|value| value.as_str() != Some(pull_secret::INSTALLED)) {
             *value = json!(replacement);
         }
     }
@@ -68,6 +70,14 @@ impl OwnValues {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_installed_pull_secret_is_public() {
+        let installed = json!({ "kind": "Secret", "data": { (pull_secret::KEY): pull_secret::INSTALLED } });
+        let mut secret = installed.clone();
+        redact_secret(&mut secret);
+        assert_eq!(secret, installed);
+    }
 
     fn check(beside: &str, expected: &str) {
         let mut secret = json!({ "kind": "Secret", "data": { "password": STANDARD.encode("LEAK3-Zk"), "pin": "T1dOUElONw==" },

@@ -1,6 +1,6 @@
 //! The events of a record that a scenario can express: requests, failures and the reactions of the cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use windtunnel_controllers::faults::{ANNOTATION, MESSAGE, NONE, REASON};
@@ -11,8 +11,17 @@ use windtunnel_core::yaml::{quoted, scalar};
 use windtunnel_core::{Key, Object, pool};
 
 use super::flow;
+use super::lost::Lost;
+use super::nodes_away::NodesAway;
 use super::omissions::is_request;
-use crate::record::{Entry, Event, Record, WriteEvent};
+use super::requests::step;
+use crate::record::{ADMINISTRATOR, Event, Record, WriteEvent};
+
+/// The beginning of the names of the objects that block a drain.
+const DRAIN_BLOCKER: &str = "drain-blocker-";
+
+/// Why a report about nodes is no fault.
+const NODES_REPORTED: &str = "a run of the draft has such reports only while its own nodes are not ready";
 
 /// An event at one moment.
 pub(super) struct DraftEvent {
@@ -21,8 +30,8 @@ pub(super) struct DraftEvent {
 }
 
 enum What {
-    /// An update was requested: to a version, or to an image if its version is unknown.
-    Update(String),
+    /// An update was requested: to a version, or to an image if its version is unknown; and whether by force.
+    Update(String, bool),
     /// The update request was withdrawn.
     Clear,
     /// An operator or a node started to fail: `operator` or `node`, its name, and the failure.
@@ -33,6 +42,8 @@ enum What {
     Paused(String, bool),
     /// The cluster-version operator reported new conditions.
     Reported(Vec<Condition>),
+    /// Another request of a person, as a step.
+    Request(String),
 }
 
 /// A failure, with its reason and message.
@@ -47,7 +58,7 @@ struct Failure {
 impl DraftEvent {
     pub(super) fn release(&self) -> Option<&str> {
         match &self.what {
-            What::Update(to) if !to.contains('@') => Some(to),
+            What::Update(to, _) if !to.contains('@') => Some(to),
             _ => None,
         }
     }
@@ -67,6 +78,19 @@ impl DraftEvent {
         Some(conditions.iter().map(line).collect())
     }
 
+    /// Whether this is the fault or the recovery that the text of a step describes.
+    pub(super) fn is_described_by(&self, step: &str) -> bool {
+        match &self.what {
+            What::Fault(who, name, _) | What::Heal(who, name) => step.starts_with(&format!("{who} {name} ")),
+            _ => false,
+        }
+    }
+
+    /// Whether the pool is paused or not from the start on, so that it needs no step.
+    pub(super) fn is_pause_at_start(&self, pools: &BTreeSet<String>, start: Time) -> bool {
+        self.at <= start && matches!(&self.what, What::Paused(name, _) if pools.contains(name))
+    }
+
     pub(super) fn ends_update(&self) -> bool {
         let ends = |condition: &Condition| condition.kind == "Progressing" && condition.status == "False";
         matches!(&self.what, What::Reported(conditions) if conditions.iter().any(ends))
@@ -74,8 +98,15 @@ impl DraftEvent {
 
     pub(super) fn step(&self) -> String {
         match &self.what {
-            What::Update(to) if to.contains('@') => format!("update: {{image: {}}}", quoted(to)),
-            What::Update(to) => format!("update: {{to: {}}}", scalar(to)),
+            What::Update(to, force) => {
+                let to = if to.contains('@') {
+                    format!("image: {}", quoted(to))
+                } else {
+                    format!("to: {}", scalar(to))
+                };
+                let force = if *force { ", force: true" } else { "" };
+                format!("update: {{{to}{force}}}")
+            }
             What::Clear => "clear-update".to_owned(),
             What::Fault(who, name, Failure { kind, reason, message }) => {
                 // Only faults of operators have a reason.
@@ -92,36 +123,34 @@ impl DraftEvent {
                 MACHINE_CONFIG_POOLS.kind,
                 scalar(name)
             ),
+            What::Request(step) => step.clone(),
             What::Reported(_) => String::new(),
         }
     }
 }
 
-/// The events of a record.
-#[derive(Default)]
-pub(super) struct Events<'r> {
-    /// Those that a scenario can express, in order.
-    pub(super) drafted: Vec<DraftEvent>,
-    /// The other requests of people since the run began.
-    pub(super) omitted: Vec<&'r Entry>,
-}
-
-/// Returns all events after the start of a record.
-pub(super) fn events(record: &Record) -> Events<'_> {
+/// Returns the events after the start of a record that a scenario can express, in order; `lost` gets the other requests of
+/// people.
+pub(super) fn events(record: &Record, lost: &mut Lost) -> Vec<DraftEvent> {
     let mut failing: BTreeMap<&Key, Failure> = BTreeMap::new();
-    let mut found = Events::default();
+    let mut away = NodesAway::default();
+    let mut found = Vec::new();
     for entry in &record.entries {
         let Event::Write(write) = &entry.event else { continue };
+        let is_set_up = record.is_set_up(entry);
+        let is_asked = !is_set_up && is_request(write) && !injects(write) && !blocks_drain(write);
         if write.code >= 400 {
+            if is_asked {
+                lost.add("rejected requests", "a draft repeats those that were accepted", &described(write));
+            }
             continue;
         }
-        let is_set_up = record.is_set_up(entry);
-        let is_omitted = !is_set_up && is_request(write) && !injects(write);
+        let mut what = Vec::new();
         let Some(after) = &write.after else {
-            found.omitted.extend(is_omitted.then_some(entry));
+            what.extend(is_asked.then(|| requested_step(write, lost)).flatten());
+            found.extend(what.into_iter().map(|what| DraftEvent { at: entry.at, what }));
             continue;
         };
-        let mut what = Vec::new();
         if write.key.is_kind(&CLUSTER_VERSIONS) && write.key.name == "version" {
             what.extend(requested(write, after, record));
             what.extend(condition_changes(write, after));
@@ -132,7 +161,12 @@ pub(super) fn events(record: &Record) -> Events<'_> {
                 what.push(What::Paused(write.key.name.clone(), paused(after)));
             }
         } else if let Some(who) = who(&write.key) {
-            let now = failure(after);
+            away.notice(after, entry.at);
+            let mut now = failure(after);
+            if let Some(failure) = now.take_if(|now| away.explain(&now.reason, entry.at)) {
+                let report = format!("{} of {who} {}", failure.reason, write.key.name);
+                lost.add("reports about nodes that are not ready", NODES_REPORTED, &report);
+            }
             if failing.get(&write.key) != now.as_ref() {
                 what.push(match now {
                     Some(failure) => {
@@ -148,14 +182,38 @@ pub(super) fn events(record: &Record) -> Events<'_> {
         }
         // Failures and paused pools from the set-up become steps at the start; updates and conditions from it
         // are part of a plain cluster.
-        found.omitted.extend((is_omitted && what.is_empty()).then_some(entry));
+        if is_asked && what.is_empty() {
+            what.extend(requested_step(write, lost));
+        }
         let at = entry.at.max(record.header.epoch);
         let relevant = what
             .into_iter()
-            .filter(|what| !is_set_up || !matches!(what, What::Reported(_) | What::Update(_)));
-        found.drafted.extend(relevant.map(|what| DraftEvent { at, what }));
+            .filter(|what| !is_set_up || !matches!(what, What::Reported(_) | What::Update(..)));
+        found.extend(relevant.map(|what| DraftEvent { at, what }));
     }
     found
+}
+
+/// Returns the step of a request; `lost` gets one for which there is none.
+fn requested_step(write: &WriteEvent, lost: &mut Lost) -> Option<What> {
+    match step(write) {
+        Ok(step) => Some(What::Request(step)),
+        Err(reason) => {
+            lost.add("requests", reason, &described(write));
+            None
+        }
+    }
+}
+
+fn described(WriteEvent { verb, kind, key, subresource, .. }: &WriteEvent) -> String {
+    let of = if subresource.is_empty() { String::new() } else { format!("{subresource} of ") };
+    let namespace = if key.namespace.is_empty() { String::new() } else { format!("{}/", key.namespace) };
+    format!("{verb} of {of}{kind}/{namespace}{}", key.name)
+}
+
+/// Whether a write is part of the fault `drain-blocked`, which has a step of its own: the pod on the node, or its budget.
+fn blocks_drain(write: &WriteEvent) -> bool {
+    write.by == ADMINISTRATOR && write.key.namespace == "default" && write.key.name.starts_with(DRAIN_BLOCKER)
 }
 
 /// Whether a write begins or ends a fault. The draft does so when the operator or node reports it.
@@ -209,12 +267,13 @@ fn requested(write: &WriteEvent, after: &Object, record: &Record) -> Option<What
         return None;
     }
     let text = |field: &str| after[field].as_str().unwrap_or_default().to_owned();
+    let force = after["force"] == true;
     match (text("version"), text("image")) {
         _ if after.is_null() => Some(What::Clear),
         (version, image) if version.is_empty() => {
-            Some(What::Update(version_of(&image, record).unwrap_or(image)))
+            Some(What::Update(version_of(&image, record).unwrap_or(image), force))
         }
-        (version, _) => Some(What::Update(version)),
+        (version, _) => Some(What::Update(version, force)),
     }
 }
 

@@ -3,22 +3,30 @@
 //! A record has events, not their causes. Requests of an administrator become steps. Failures of operators
 //! and nodes become faults. The reactions of the cluster-version operator become expectations.
 //!
-//! `events.rs` has the steps and faults that a draft recognizes.
+//! * `start.rs`: the cluster at the start, with pools and objects of users
+//! * `events.rs`: the steps and faults that a draft recognizes; `requests.rs` has other requests of people
+//! * `omissions.rs`, `lost.rs`: what a draft leaves out
 
 mod events;
+mod lost;
+mod nodes_away;
 mod omissions;
+mod requests;
+mod start;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::{FEATURE_GATES, NODES};
-use windtunnel_core::yaml::{quoted, scalar};
-use windtunnel_core::{Object, cluster_version};
+use windtunnel_core::resources::FEATURE_GATES;
+use windtunnel_core::yaml::{comment, quoted, scalar};
+use windtunnel_core::{Object, View, cluster_version};
 
-use crate::record::Record;
-use events::{DraftEvent, Events, events};
+use crate::record::{Event, Record};
+use events::{DraftEvent, events};
+use lost::Lost;
+use start::Start;
 
 /// The shortest gap that becomes a step of its own.
 const SHORT: SignedDuration = SignedDuration::from_mins(1);
@@ -28,35 +36,44 @@ const ANYTHING: SignedDuration = SignedDuration::from_mins(30);
 /// The time limit of the expectation for a record without events.
 const NOTHING: SignedDuration = SignedDuration::from_mins(10);
 
-/// Drafts the scenario, as YAML.
+/// A drafted scenario.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// The scenario, as YAML. Comments at its start have what it leaves out.
+    pub text: String,
+    /// Its omissions: a line for each kind of things, with their number and the reason.
+    pub lost: Vec<String>,
+}
+
+/// Drafts the scenario.
 ///
 /// # Errors
 /// The record does not start with a ClusterVersion that has a completed update.
-pub fn draft(record: &Record) -> Result<String, String> {
+pub fn draft(record: &Record) -> Result<Draft, String> {
     let start = record.header.epoch;
-    let view = record.view_at(start);
+    let view = view_at_start(record);
     let version = view.cluster_version();
     let version =
         version.ok_or("expected ClusterVersion `version` at the start of the record, found none")?;
     let completed = cluster_version::completed_version(version)
         .ok_or("expected a completed update in the history at the start of the record")?;
-    let Events { drafted: events, omitted } = events(record);
+    let mut lost = Lost::default();
+    let Start { text: cluster, pools } = start::render(&view, &mut lost);
+    let mut events = events(record, &mut lost);
+    events.retain(|event| !event.is_pause_at_start(&pools, start));
+    omissions::taints(&view, &mut lost);
+    omissions::secrets(record, &mut lost);
+    let is_drafted = |step: &str| events.iter().any(|event| event.is_described_by(step));
+    omissions::faults(record, is_drafted, &mut lost);
+    let lost = lost.lines();
     let mut text = format!(
         "# Drafted from a record: requests and failures became steps, reports of the cluster became expectations.\n\
          # Time limits are generous and causes are guesses: a failure is a fault of the object that reported it. Edit it.\n\
-         {}name: {}\ncluster:\n  version: {}\n",
-        omissions::render(record, &view, &omitted),
+         {}name: {}\ncluster:\n  version: {}\n{cluster}",
+        omitted(&lost),
         quoted(&format!("{}, drafted", record.header.scenario)),
         scalar(completed),
     );
-    let of_role = |role: &str| {
-        let label = format!("node-role.kubernetes.io/{role}");
-        view.list(&NODES).filter(|node| node.label(&label).is_some()).count()
-    };
-    if view.list(&NODES).next().is_some() {
-        let _ =
-            writeln!(text, "  nodes: {{control-plane: {}, workers: {}}}", of_role("master"), workers(&view));
-    }
     let feature_set =
         view.get(&FEATURE_GATES, "", "cluster").map_or("", |gate| gate.text("/spec/featureSet"));
     if !feature_set.is_empty() {
@@ -73,13 +90,30 @@ pub fn draft(record: &Record) -> Result<String, String> {
     }
     text += "timeline:\n";
     text += &timeline(start, &events, version);
-    Ok(text)
+    Ok(Draft { text, lost })
 }
 
-/// Returns the number of nodes outside the control plane.
-fn workers(view: &windtunnel_core::View) -> usize {
-    let master = "node-role.kubernetes.io/master";
-    view.list(&NODES).filter(|node| node.label(master).is_none()).count()
+/// Returns the cluster before the first step and the first request of a person.
+fn view_at_start(record: &Record) -> View {
+    let mut view = View::default();
+    for entry in record.entries.iter().take_while(|entry| entry.at <= record.header.epoch) {
+        match &entry.event {
+            Event::Step { .. } => break,
+            Event::Write(write) if !record.is_set_up(entry) && omissions::is_request(write) => break,
+            Event::Write(write) => write.change().iter().for_each(|change| view.apply(change)),
+            _ => {}
+        }
+    }
+    view
+}
+
+/// Returns comments about what a draft leaves out; empty if that is nothing.
+fn omitted(lost: &[String]) -> String {
+    if lost.is_empty() {
+        return String::new();
+    }
+    let list: String = lost.iter().map(|line| comment(&format!("- {line}"))).collect();
+    comment("The record has more, which this draft leaves out:") + &list
 }
 
 /// Renders the steps, each after the time that passed before it.

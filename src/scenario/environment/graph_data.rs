@@ -158,12 +158,16 @@ fn pattern(reader: &mut Reader<'_>, node: &Node) -> Option<Regex> {
     pattern.ok()
 }
 
-/// Parses `{type: Always}` or `{type: PromQL, promql: {promql: expression}}`. Without a document, the release does
+/// Parses `{type: Always}` or `{type: PromQL, promql: {promql: expression}}`. Others are for newer operators. Without a document, the release does
 /// not exist in the run, and its PromQL is not parsed.
 fn rule(reader: &mut Reader<'_>, node: &Node, document: Option<Document<'_>>) -> Option<MatchingRule> {
+    let kind = reader.any_map(node, "a rule")?.required(reader, "type", "`Always` or `PromQL`")?;
+    let kind = reader.text(kind, "`Always` or `PromQL`")?;
+    if !["Always", "PromQL"].contains(&kind.as_str()) {
+        return Some(MatchingRule::Other(kind));
+    }
     let map = reader.map(node, "a rule", &["type", "promql"])?;
-    let kind = map.required(reader, "type", "`Always` or `PromQL`")?;
-    if reader.word(kind, &["Always", "PromQL"])? == "Always" {
+    if kind == "Always" {
         return Some(MatchingRule::Always);
     }
     let meaning = "an expression that is 1 for clusters that are exposed";
@@ -231,6 +235,14 @@ mod tests {
     }
 
     #[test]
+    fn rules_of_unknown_types_are_for_newer_operators() {
+        let risky = "to: 4.16.5\nfrom: .*\nurl: u\nname: R\nmessage: m\nmatchingRules: [{type: Later, later: {a: 1}}]\n";
+        let service = read(&[STABLE, ("data/blocked-edges/a.yaml", risky)]).unwrap().cluster.update_service;
+        let rules = &service.blocked[0].risk.as_ref().unwrap().rules;
+        assert_eq!(*rules, [MatchingRule::Other("Later".to_owned())]);
+    }
+
+    #[test]
     fn reports_problems_with_the_file_of_the_graph_data() {
         check(&[], "s.yaml:4:30: data/channels: no such folder");
         check(
@@ -240,7 +252,7 @@ mod tests {
                 ("data/blocked-edges/a.yaml", "to: 4.16.5\nfrom: (\n"),
                 (
                     "data/blocked-edges/b.yaml",
-                    "to: 4.16.5\nfrom: .*\nname: R\nmatchingRules: [{type: Alway}]\n",
+                    "to: 4.16.5\nfrom: .*\nname: R\nmatchingRules: [{type: Always, prom: 1}]\n",
                 ),
                 (
                     "data/blocked-edges/c.yaml",
@@ -250,11 +262,11 @@ mod tests {
             ],
             "data/channels/s.yaml:1:1: a channel needs `versions`: the releases that it lists\n\
              data/channels/s.yaml:2:1: a channel has no key `version`; did you mean `versions`?\n\
-             data/channels/t.yaml:2:12: expected a version such as `4.14.8`, found `4.16`\n\
+             data/channels/t.yaml:2:12: expected a version such as `4.14.8`, found `4.16`; a release has three numbers, such as `4.16.1`\n\
              data/blocked-edges/a.yaml:2:7: `(` is not a valid regular expression: unclosed group\n\
              data/blocked-edges/b.yaml:1:1: a blocked edge needs `url`: a page about the risk\n\
              data/blocked-edges/b.yaml:1:1: a blocked edge needs `message`: a sentence about the risk\n\
-             data/blocked-edges/b.yaml:4:24: expected one of `Always`, `PromQL`, found `Alway`; did you mean `Always`?\n\
+             data/blocked-edges/b.yaml:4:32: a rule has no key `prom`; did you mean `promql`?\n\
              data/blocked-edges/c.yaml:8:26: this PromQL cannot be evaluated: expected an expression, found the end\n\
              data/blocked-edges/d.yaml:1:4: unclosed bracket '['",
         );

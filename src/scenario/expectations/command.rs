@@ -132,9 +132,13 @@ pub(in crate::scenario) fn parse(
         ["oc", "adm", "upgrade", "status", flags @ ..] => (Program::Status(details(flags)?), flags),
         ["oc", "adm", "upgrade", words @ ..] => (Program::Upgrade, words),
         ["oc", "get", words @ ..] => (Program::Get, words),
-        _ => {
+        words => {
+            let known = [3, 2].into_iter().filter_map(|count| Some(words.get(..count)?.join(" ")));
+            let hints = known.map(|begin| did_you_mean(&begin, ["oc adm upgrade", "oc get"]));
+            let hint = hints.into_iter().find(|hint| !hint.is_empty());
+            let hint = hint.unwrap_or_else(|| "; for other commands, write `shell: ...`".to_owned());
             return Err(format!(
-                "expected `oc adm upgrade ...` (also its `status`) or `oc get ...`, found `{line}`"
+                "expected `oc adm upgrade ...` (also its `status`) or `oc get ...`, found `{line}`{hint}"
             ));
         }
     };
@@ -188,7 +192,9 @@ mod tests {
         );
         check(
             "oc delete nodes",
-            Err("expected `oc adm upgrade ...` (also its `status`) or `oc get ...`, found `oc delete nodes`"),
+            Err(
+                "expected `oc adm upgrade ...` (also its `status`) or `oc get ...`, found `oc delete nodes`; did you mean `oc get`?",
+            ),
         );
         check(
             "OC_ENABLE_CMD_UPGRADE_ROLBACK=true oc adm upgrade rollback",

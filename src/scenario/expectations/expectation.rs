@@ -346,7 +346,11 @@ fn status_word(reader: &mut Reader<'_>, node: &Node, text: &str) -> Option<Strin
     const STATUSES: [&str; 3] = ["True", "False", "Unknown"];
     let known = STATUSES.into_iter().find(|word| word.eq_ignore_ascii_case(text));
     if known.is_none() {
-        let hint = did_you_mean(text, STATUSES);
+        let hint = match text.to_lowercase().as_str() {
+            "yes" | "on" | "1" => "; write `\"True\"`".to_owned(),
+            "no" | "off" | "0" => "; write `\"False\"`".to_owned(),
+            _ => did_you_mean(text, STATUSES),
+        };
         reader.error(
             node,
             format!("expected a status (`True`, `False` or `Unknown`), found {}{hint}", node.describe()),

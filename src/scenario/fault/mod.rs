@@ -5,6 +5,7 @@ mod target;
 
 use jiff::SignedDuration;
 use windtunnel_controllers::faults::FaultKind;
+use windtunnel_controllers::registry::Pull;
 use windtunnel_core::requests::faults::{FaultEffect, LostAnswer, ProgramFault, RequestFilter};
 use windtunnel_core::yaml::Node;
 use windtunnel_openshift::environment::ReleaseFault;
@@ -46,6 +47,7 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
         Some(FaultTarget::Process(_)) => &ProgramFault::NAMES,
         Some(FaultTarget::Pool(_)) => &OF_POOLS,
         Some(FaultTarget::Release(_)) => &ReleaseFault::NAMES,
+        Some(FaultTarget::Registry(_)) => &Pull::NAMES[1..],
         Some(FaultTarget::Webhook(_)) => &OF_WEBHOOKS,
         Some(FaultTarget::Crd(_)) => &CrdFault::NAMES,
         Some(FaultTarget::Operator(_)) | None => &FaultKind::OF_OPERATORS,
@@ -80,6 +82,7 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
         FaultTarget::Release(version) => {
             (InjectedFault::Release(version, ReleaseFault::named(word?)?), lasts)
         }
+        FaultTarget::Registry(name) => (InjectedFault::Registry(name, Pull::named(word?)?), lasts),
         FaultTarget::Webhook(writes) => word.map(|_| (InjectedFault::Webhook(writes), lasts))?,
         FaultTarget::Crd(name) => (InjectedFault::Crd(name, CrdFault::named(word?)?), lasts),
         FaultTarget::Pool(name) if word == Some(IMAGE_BUILD_FAILS) => {
@@ -187,6 +190,7 @@ fn target_phrase(target: &FaultTarget) -> &'static str {
         FaultTarget::Process(_) => "of a process",
         FaultTarget::Pool(_) => "of a pool",
         FaultTarget::Release(_) => "of a release",
+        FaultTarget::Registry(_) => "of a registry",
         FaultTarget::Webhook(_) => "of a webhook",
         FaultTarget::Crd(_) => "of a definition",
     }

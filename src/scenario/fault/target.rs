@@ -1,5 +1,6 @@
 //! The targets of faults.
 
+use windtunnel_controllers::registry::repository_of;
 use windtunnel_core::requests::faults::{RequestFilter, VERBS};
 use windtunnel_core::yaml::Node;
 
@@ -11,10 +12,12 @@ const POD: &str = "pods such as `default/web-*`";
 
 const WEBHOOK: &str = "writes such as `{verb: update, kind: ClusterOperator}`";
 
+const REGISTRY: &str = "a registry, namespace or repository such as `mirror.example.com/ocp`";
+
 const CRD: &str = "the name of a CustomResourceDefinition such as `backups.config.openshift.io`";
 
 /// The keys that name the target of a fault, with the expected value of each.
-pub(super) const TARGETS: [(&str, &str); 9] = [
+pub(super) const TARGETS: [(&str, &str); 10] = [
     ("operator", "the name of a ClusterOperator such as `etcd`"),
     ("node", "the name of a node such as `worker-0`"),
     ("pod", POD),
@@ -22,6 +25,7 @@ pub(super) const TARGETS: [(&str, &str); 9] = [
     ("process", "a component or a program by its name in the timeline, such as `cluster-version-operator`"),
     ("pool", "the name of a MachineConfigPool such as `worker`"),
     ("release", "a release that exists in the run, such as `4.14.8`"),
+    ("registry", REGISTRY),
     ("webhook", WEBHOOK),
     ("crd", CRD),
 ];
@@ -48,6 +52,7 @@ pub(super) fn fault_target(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) ->
         "pool" => reader.text(node, what).map(FaultTarget::Pool),
         "pod" => pods(reader, node),
         "release" => reader.release(node).map(|release| FaultTarget::Release(release.version)),
+        "registry" => registry(reader, node),
         "webhook" => webhook_writes(reader, node),
         "crd" => definition(reader, node),
         _ if node.scalar() == Some("all") => Some(FaultTarget::Api(None)),
@@ -65,6 +70,17 @@ fn pods(reader: &mut Reader<'_>, node: &Node) -> Option<FaultTarget> {
             None
         }
     }
+}
+
+/// Parses a registry, namespace or repository, which has no tag or digest.
+fn registry(reader: &mut Reader<'_>, node: &Node) -> Option<FaultTarget> {
+    let name = reader.text(node, REGISTRY)?;
+    let is_host = repository_of(&name) == name || !name.contains(['/', '@']);
+    if is_host && !name.is_empty() && !name.ends_with('/') {
+        return Some(FaultTarget::Registry(name));
+    }
+    reader.error(node, format!("expected {REGISTRY}, found `{name}`"));
+    None
 }
 
 /// Parses the writes that a webhook covers.

@@ -1,6 +1,6 @@
-//! Warns of alerts and namespaces that neither the releases of a scenario nor its objects and steps have.
+//! Warns of alerts, namespaces and objects that neither the releases of a scenario nor its objects and steps have.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
@@ -10,11 +10,14 @@ use windtunnel_openshift::cvo::{self, InstalledPayload, Surroundings};
 use windtunnel_openshift::release::Release;
 use windtunnel_openshift::{manifests, operators};
 
-use super::expected_states;
+use super::{alert_minors, expected_states};
 use crate::plan::{Action, AlertMatch, ClusterPlan, ExpectedState, ObjectRef, PlannedStep, Step, Subject};
 
 /// The namespaces of every cluster.
 const NAMESPACES_OF_KUBERNETES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
+
+/// The most changed letters of a name that is misspelt, and not another one.
+const MISSPELT: usize = 2;
 
 /// The namespaces that operators create.
 const NAMESPACES_OF_OPERATORS: [&str; 1] = ["openshift-service-ca"];
@@ -24,6 +27,8 @@ const NAMESPACES_OF_OPERATORS: [&str; 1] = ["openshift-service-ca"];
 struct Names {
     alerts: BTreeSet<String>,
     namespaces: BTreeSet<String>,
+    /// The names of namespaced objects by kind and namespace.
+    objects: BTreeMap<(String, String), BTreeSet<String>>,
 }
 
 impl Names {
@@ -31,13 +36,16 @@ impl Names {
     fn add(&mut self, object: &Value) {
         let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
         self.namespaces.extend(text("namespace"));
+        if let (Some(kind), Some(namespace), Some(name)) =
+            (object["kind"].as_str(), text("namespace"), text("name"))
+        {
+            self.objects.entry((kind.to_owned(), namespace)).or_default().insert(name);
+        }
         if NAMESPACES.is_kind_of(object) || object["kind"] == "Project" {
             self.namespaces.extend(text("name"));
         }
         if PROMETHEUS_RULES.is_kind_of(object) {
-            let groups = object["spec"]["groups"].as_array().into_iter().flatten();
-            let rules = groups.flat_map(|group| group["rules"].as_array().into_iter().flatten());
-            self.alerts.extend(rules.filter_map(|rule| rule["alert"].as_str().map(str::to_owned)));
+            self.alerts.extend(alert_minors::alerts(object).map(str::to_owned));
         }
     }
 
@@ -103,7 +111,7 @@ impl Existence {
     pub(super) fn warnings_about(&mut self, step: &Step) -> Vec<String> {
         match step {
             Step::Act(Action::Apply(object)) => self.own.add(object),
-            Step::Act(Action::Patch { object, .. }) => {
+            Step::Act(Action::Patch { object, .. } | Action::Delete { object, .. }) => {
                 return self.unknown_namespace(object, "").into_iter().collect();
             }
             _ => {}
@@ -134,6 +142,25 @@ impl Existence {
         }
     }
 
+    /// Returns a warning about an object of the initial cluster in a namespace with a typo. `initial` has all such objects.
+    pub(super) fn misspelt_namespace<'o>(
+        &self,
+        object: &Value,
+        mut initial: impl Iterator<Item = &'o Value>,
+    ) -> Option<String> {
+        let name = object["metadata"]["namespace"].as_str()?;
+        let creates = |object: &Value| NAMESPACES.is_kind_of(object) && object["metadata"]["name"] == name;
+        let of_releases = || &self.of_releases().namespaces;
+        if NAMESPACES_OF_KUBERNETES.contains(&name) || initial.any(creates) || of_releases().contains(name) {
+            return None;
+        }
+        // Programs of the user have namespaces of their own.
+        let hint = did_you_mean(name, of_releases().iter().map(String::as_str));
+        (!hint.is_empty()).then(|| {
+            format!("neither the release nor this scenario has a namespace {name}, so the API server rejects this object{hint}")
+        })
+    }
+
     fn of_releases(&self) -> &Names {
         self.of_releases.get_or_init(|| Names::of_releases(&self.releases, &self.feature_set))
     }
@@ -143,13 +170,41 @@ impl Existence {
         if self.own.alerts.contains(name) || self.of_releases().alerts.contains(name) {
             return None;
         }
-        let known = self.of_releases().alerts.iter().chain(&self.own.alerts).map(String::as_str);
-        let hint = did_you_mean(name, known);
+        let minors = alert_minors::with_alert(name);
+        let hint = if minors.is_empty() {
+            let known = self.of_releases().alerts.iter().chain(&self.own.alerts).map(String::as_str);
+            did_you_mean(name, known)
+        } else {
+            format!("; {minors}")
+        };
         Some(format!("no rule of this cluster has an alert {name}{consequence}{hint}"))
     }
 
+    /// Returns why a namespaced object does not exist: its namespace or its name has a typo.
     fn unknown_namespace(&self, object: &ObjectRef, consequence: &str) -> Option<String> {
-        self.unknown_place(&object.namespace, consequence)
+        self.unknown_place(&object.namespace, consequence).or_else(|| self.misspelt_name(object, consequence))
+    }
+
+    /// Returns the name that is probably meant. Other objects may have any name, and operators number some of theirs.
+    fn misspelt_name(&self, object: &ObjectRef, consequence: &str) -> Option<String> {
+        let ObjectRef { resource, namespace, name } = object;
+        let is_plain = name.chars().all(|letter| letter.is_ascii_alphabetic() || letter == '-');
+        if !is_plain || namespace.is_empty() || name.len() <= 2 * MISSPELT {
+            return None;
+        }
+        let of_kind = (resource.kind.to_string(), namespace.clone());
+        let known: BTreeSet<&String> = [self.of_releases(), &self.own]
+            .iter()
+            .filter_map(|names| names.objects.get(&of_kind))
+            .flatten()
+            .collect();
+        if known.contains(name) {
+            return None;
+        }
+        let near = known.into_iter().find(|known| strsim::damerau_levenshtein(name, known) <= MISSPELT)?;
+        Some(format!(
+            "neither the release nor this scenario has {object}{consequence}; did you mean `{near}`?"
+        ))
     }
 
     fn unknown_place(&self, name: &str, consequence: &str) -> Option<String> {

@@ -42,9 +42,7 @@ impl Fields {
         match step {
             Step::Act(Action::Apply(object)) => {
                 self.define(object);
-                let definitions = self.definitions.iter();
-                let resource = resources::find_or_defined(object, definitions);
-                return resource.map(|resource| self.dropped(&resource, object)).unwrap_or_default();
+                return self.dropped_of(object);
             }
             Step::Act(Action::Patch { object, patch, .. }) => return self.dropped(&object.resource, patch),
             Step::Keep(Keep { what: ValueSource::Field(object, path), .. }) => {
@@ -91,6 +89,12 @@ impl Fields {
     fn unknown(&self, object: &ObjectRef, path: &str) -> Option<String> {
         let kind = &object.resource.kind;
         self.missing(&object.resource, path).map(|why| format!("{kind}: {why}"))
+    }
+
+    /// Returns warnings about fields of a whole object that the API server drops.
+    pub(super) fn dropped_of(&self, object: &Value) -> Vec<String> {
+        let resource = resources::find_or_defined(object, self.definitions.iter());
+        resource.map(|resource| self.dropped(&resource, object)).unwrap_or_default()
     }
 
     /// Returns warnings about fields that the API server drops.

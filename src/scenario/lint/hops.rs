@@ -1,9 +1,10 @@
-//! Warnings about updates that no channel offers, because they leave out minor releases.
+//! Warnings about updates that no channel offers, because they leave out minor releases, that go to the release that runs, or that
+//! go down without force.
 
 use semver::Version;
 
 use super::at;
-use crate::plan::{Action, Plan, PlannedStep, Step, Target};
+use crate::plan::{Action, Check, Expectation, ExpectedState, Plan, PlannedStep, Step, Target};
 use crate::scenario::ScenarioError;
 
 /// What a scenario expects if it is about the refusal of such an update.
@@ -17,7 +18,7 @@ pub(super) fn warnings(plan: &Plan, text: &str) -> Vec<ScenarioError> {
         return Vec::new();
     }
     let mut from = &plan.cluster.release.version;
-    let mut found = Vec::new();
+    let mut found: Vec<ScenarioError> = first_update(plan).into_iter().collect();
     for planned in &plan.timeline {
         let Some(to) = target(planned) else { continue };
         if let Some(skipped) = skipped(from, to) {
@@ -30,6 +31,39 @@ pub(super) fn warnings(plan: &Plan, text: &str) -> Vec<ScenarioError> {
         from = to;
     }
     found
+}
+
+/// Returns a warning about the first update if it changes nothing, or if it goes down without `force: true` and must complete.
+fn first_update(plan: &Plan) -> Option<ScenarioError> {
+    let index = plan.timeline.iter().position(|planned| target(planned).is_some())?;
+    let (earlier, rest) = plan.timeline.split_at(index);
+    let (step, later) = rest.split_first()?;
+    let (to, from) = (target(step)?, &plan.cluster.release.version);
+    if earlier.iter().any(|planned| matches!(planned.step, Step::Run(_))) {
+        return None;
+    }
+    if to == from {
+        return Some(at(
+            plan,
+            step,
+            &format!("the cluster runs {to} already, so this update changes nothing"),
+        ));
+    }
+    let is_forced = matches!(step.step, Step::Act(Action::Update { force: true, .. }));
+    let was_installed =
+        plan.cluster.past.history.iter().any(|entry| entry.to_string().contains(&to.to_string()));
+    let completes = later.iter().take_while(|planned| target(planned).is_none()).any(must_complete);
+    (to < from && !is_forced && !was_installed && completes).then(|| {
+        let why = "the cluster-version operator accepts only the cluster's previous version (LowDesiredVersion): write `force: true`";
+        at(plan, step, &format!("{to} is less than {from}, and {why}"))
+    })
+}
+
+fn must_complete(planned: &PlannedStep) -> bool {
+    let Step::Expect(Expectation { what: ExpectedState::Object(_, checks), .. }) = &planned.step else {
+        return false;
+    };
+    checks.iter().any(|check| matches!(check, Check::Updated))
 }
 
 fn target(planned: &PlannedStep) -> Option<&Version> {

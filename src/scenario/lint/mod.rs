@@ -1,19 +1,22 @@
 //! Warnings about scenarios that are valid but probably do not mean what their author intends.
 //!
-//! `names.rs`, `existence.rs` and `fields.rs` know what exists, `vacuous.rs` the expectations that always hold, `faults.rs` the
+//! `names.rs`, `existence.rs`, `metrics.rs` and `fields.rs` know what exists, `vacuous.rs` the expectations that always hold, `faults.rs` the
 //! faults that never act, `system_values.rs` what users cannot set; known condition types and reasons are in `vocabulary.rs`. Warnings about features are in `src/steps/warnings.rs`.
 
+mod alert_minors;
 mod at_once;
 mod existence;
 mod faults;
 mod feature_sets;
 mod fields;
 mod hops;
+mod metrics;
 mod missing_kinds;
 mod names;
 mod no_effect;
 mod node_labels;
 mod restored;
+mod risk_rules;
 pub mod sarif;
 mod signatures;
 mod system_values;
@@ -28,14 +31,17 @@ use existence::Existence;
 use faults::Faults;
 use feature_sets::FeatureSet;
 use fields::Fields;
+use metrics::Metrics;
 use names::Names;
 use node_labels::NodeLabels;
 use restored::Updates;
 use vacuous::Vacuous;
 pub use vocabulary::{KnownReason, known_reasons};
 
+use serde_json::Value;
+
 use super::ScenarioError;
-use crate::plan::{ClusterPlan, Expectation, Plan, PlannedStep, Step};
+use crate::plan::{ClusterPlan, Expectation, Plan, PlannedObject, PlannedStep, Step};
 
 /// The state of a cluster after the steps so far, as far as the warnings need it.
 #[derive(Debug, Clone)]
@@ -49,6 +55,7 @@ pub struct Steps {
     vacuous: Vacuous,
     faults: Faults,
     node_labels: NodeLabels,
+    metrics: Metrics,
 }
 
 impl Steps {
@@ -64,6 +71,7 @@ impl Steps {
             vacuous: Vacuous::default(),
             faults: Faults::at_start(cluster),
             node_labels: NodeLabels::at_start(cluster),
+            metrics: Metrics::of(cluster),
         }
     }
 
@@ -78,7 +86,9 @@ impl Steps {
         let found = names.chain(others.into_iter().flatten());
         let found = found.chain(self.existence.warnings_about(step)).chain(self.fields.warnings_about(step));
         let found = found.chain(self.vacuous.warnings_about(step)).chain(self.faults.warnings_about(step));
-        found.chain(self.node_labels.warnings_about(step)).chain(system_values::of_step(step)).collect()
+        let found =
+            found.chain(self.node_labels.warnings_about(step)).chain(self.metrics.warnings_about(step));
+        found.chain(system_values::of_step(step)).collect()
     }
 }
 
@@ -96,15 +106,33 @@ fn plan_warnings(plan: &Plan, text: &str) -> Vec<ScenarioError> {
     found.extend(unused_releases::warnings(plan, text));
     found.extend(hops::warnings(plan, text));
     found.extend(signatures::warnings(plan));
+    found.extend(risk_rules::warnings(plan));
     found.extend(missing_kinds::warnings(plan));
     found.extend(faults::warnings(plan));
     found.extend(system_values::of_cluster(&plan.cluster).iter().map(|message| at_start(plan, message)));
+    found.extend(object_warnings(plan));
     let mut steps = Steps::new(&plan.cluster);
     steps.existence.foresee(&plan.timeline);
     for step in &plan.timeline {
         found.extend(steps.warnings_about(&step.step).iter().map(|message| at(plan, step, message)));
     }
     found
+}
+
+/// Returns warnings about an object of a cluster that is not installed yet.
+pub fn warnings_about_object(cluster: &ClusterPlan, object: &Value) -> Vec<String> {
+    let initial = cluster.objects.iter().map(|planned| &planned.object);
+    let misspelt = Existence::at_start(cluster).misspelt_namespace(object, initial);
+    Fields::at_start(cluster).dropped_of(object).into_iter().chain(misspelt).collect()
+}
+
+/// Returns warnings about the objects with which a cluster starts.
+fn object_warnings(plan: &Plan) -> impl Iterator<Item = ScenarioError> {
+    plan.cluster.objects.iter().flat_map(move |PlannedObject { place, object }| {
+        let (line, column) = place.unwrap_or((1, 1));
+        let found = warnings_about_object(&plan.cluster, object).into_iter();
+        found.map(move |message| ScenarioError { file: plan.file.clone(), line, column, message })
+    })
 }
 
 /// Returns the expectations of a step, also those that it retries.

@@ -15,6 +15,9 @@ use crate::plan::{
 };
 use crate::scenario::lint::vocabulary::{self, Types};
 
+/// The most changed letters of a reason that is misspelt, and not another one.
+const MISSPELT: usize = 2;
+
 /// The MachineConfigPools of every cluster.
 const POOLS: [&str; 2] = ["master", "worker"];
 
@@ -29,6 +32,10 @@ pub(super) struct Names {
     pools: BTreeSet<String>,
     created: BTreeSet<String>,
     publishes_insights: bool,
+    /// Whether programs of the user run, which may publish insights.
+    has_programs: bool,
+    /// The objects and faults of the scenario so far, which may have reasons of their own.
+    own_words: String,
 }
 
 impl Names {
@@ -50,6 +57,8 @@ impl Names {
             pools: POOLS.into_iter().map(str::to_owned).chain(own_pools).collect(),
             created: cluster.objects.iter().map(|planned| name(&planned.object)).collect(),
             publishes_insights: cluster.insights || cluster.feature_set == "DevPreviewNoUpgrade",
+            has_programs: !cluster.programs.is_empty(),
+            own_words: cluster.objects.iter().map(|planned| planned.object.to_string()).collect(),
         }
     }
 
@@ -74,6 +83,13 @@ impl Names {
     }
 
     fn action_warnings(&mut self, action: &Action) -> Vec<String> {
+        match action {
+            Action::Fault { fault, .. } => self.own_words += &format!("{fault:?}"),
+            Action::Apply(object) | Action::Patch { patch: object, .. } => {
+                self.own_words += &object.to_string();
+            }
+            _ => {}
+        }
         let found = match action {
             Action::Update { to: Target::Version(version), .. } => self.unknown_release(version),
             Action::Fault { fault: InjectedFault::Node(name, _), .. }
@@ -119,11 +135,17 @@ impl Names {
                 let unknown = self.unknown_object(object);
                 found.extend(unknown.map(|why| format!("{why}; this expectation always holds")));
             }
-            ExpectedState::Object(object, checks) | ExpectedState::Never(object, checks) => {
+            ExpectedState::Object(object, checks) => {
                 found.extend(self.unknown_object(object));
-                found.extend(object_word_warnings(object, checks));
+                found.extend(self.object_word_warnings(object, checks));
+            }
+            ExpectedState::Never(object, checks) => {
+                let unknown = self.unknown_object(object).into_iter();
+                let found_words = unknown.chain(self.object_word_warnings(object, checks));
+                found.extend(found_words.map(|why| format!("{why}; this expectation always holds")));
             }
             ExpectedState::Insight(insight, checks) => {
+                found.extend(self.nothing_publishes());
                 found.extend(self.unknown_insight(insight));
                 found.extend(insight_word_warnings(insight, checks));
             }
@@ -152,6 +174,7 @@ impl Names {
                 ));
             }
             ExpectedState::Statuses { subject: Subject::Insight(insight), condition, .. } => {
+                found.extend(self.nothing_publishes());
                 found.extend(self.unknown_insight(insight));
                 found.extend(unknown_type(
                     vocabulary::insight_condition_types(&insight.kind),
@@ -163,11 +186,31 @@ impl Names {
                 for write in writes {
                     let Some(object) = &write.object else { continue };
                     found.extend(self.unknown_object(object));
-                    found.extend(object_word_warnings(object, &write.checks));
+                    found.extend(self.object_word_warnings(object, &write.checks));
                 }
             }
             _ => (),
         }
+        found
+    }
+
+    /// Returns a warning about an expected insight where nothing publishes any.
+    fn nothing_publishes(&self) -> Option<String> {
+        let message = "nothing publishes insights in this cluster, so this expectation fails: add `insights: true` to `cluster` (in \
+                       features: `Given insights are published`), or the step `publish-insights`";
+        (!self.publishes_insights && !self.has_programs).then(|| message.to_owned())
+    }
+
+    /// Returns warnings about condition types that the kind lacks, and reasons that no component sets.
+    fn object_word_warnings(&self, object: &ObjectRef, checks: &[Check]) -> Vec<String> {
+        let kind = object.resource.kind.as_ref();
+        let reasons = |condition: &str| match kind {
+            "ClusterVersion" => vocabulary::reasons_of_cluster_version(condition),
+            _ => &[],
+        };
+        let mut found = word_warnings(kind, vocabulary::object_condition_types(kind), reasons, checks);
+        let is_own = |reason: &str| self.own_words.contains(reason);
+        found.extend(checks.iter().filter_map(|check| misspelt_reason(kind, check, &is_own)));
         found
     }
 
@@ -285,14 +328,17 @@ fn insight_name(insight: &InsightRef) -> String {
     format!("insight {}", insight.kind)
 }
 
-/// Returns warnings about condition types that the kind lacks, and reasons that no component sets.
-fn object_word_warnings(object: &ObjectRef, checks: &[Check]) -> Vec<String> {
-    let kind = object.resource.kind.as_ref();
-    let reasons = |condition: &str| match kind {
-        "ClusterVersion" => vocabulary::reasons_of_cluster_version(condition),
-        _ => &[],
-    };
-    word_warnings(kind, vocabulary::object_condition_types(kind), reasons, checks)
+/// Returns a warning about a reason that differs in one or two letters from a frequent one of a kind, whose other reasons come from
+/// operators. Reasons of the scenario's own objects and faults are known.
+fn misspelt_reason(kind: &str, check: &Check, is_own: &impl Fn(&str) -> bool) -> Option<String> {
+    let Check::Condition { kind: condition, reason: Some(wanted), .. } = check else { return None };
+    let known = vocabulary::frequent_reasons(kind, condition);
+    wanted.equal_texts().into_iter().find_map(|reason| {
+        let is_new = !known.contains(&reason) && !is_own(reason);
+        let near = known.iter().find(|known| strsim::damerau_levenshtein(reason, known) <= MISSPELT);
+        let near = near.filter(|_| is_new && reason.len() > 2 * MISSPELT)?;
+        Some(format!("no {kind} reports the reason `{reason}` for {condition}; did you mean `{near}`?"))
+    })
 }
 
 /// Returns the same warnings for insights.

@@ -210,6 +210,51 @@ fn warns_of_alerts_and_namespaces_that_do_not_exist() {
 }
 
 #[test]
+fn warns_of_alerts_that_only_other_minors_have() {
+    check(
+        &format!(
+            "{HEAD}timeline:\n- expect: {{alert: {{name: MCDDrainError}}, absent: true}}\n\
+             - expect: {{alert: {{name: MachineConfigControllerPausedPoolKubeletCA}}, within: 1h}}\n\
+             - expect: {{alert: {{name: OpenShiftUpdateRiskMightApply}}, within: 1h}}\n\
+             - expect: {{alert: {{name: MCCPoolAlert}}, absent: true}}\n"
+        ),
+        "s.yaml:4:3: no rule of this cluster has an alert MCDDrainError, so this expectation always holds; releases of 4.10 to 4.12 have it\n\
+         s.yaml:5:3: no rule of this cluster has an alert MachineConfigControllerPausedPoolKubeletCA; releases of 4.11 to 4.12 have it\n\
+         s.yaml:6:3: no rule of this cluster has an alert OpenShiftUpdateRiskMightApply; releases of 4.22 to 5.0 have it, with a preview feature set",
+    );
+    let older = HEAD.replace("4.20.1", "4.12.1");
+    let text = format!("{older}timeline:\n- expect: {{alert: {{name: MCDDrainError}}, absent: true}}\n");
+    check(&text, "");
+    check(
+        &text.replace("MCDDrainError", "ClusterReleaseNotAccepted"),
+        "s.yaml:4:3: no rule of this cluster has an alert ClusterReleaseNotAccepted, so this expectation always holds; releases of 4.13 to 5.0 have it",
+    );
+}
+
+#[test]
+fn warns_of_risks_with_rules_of_unknown_types() {
+    let folder = |_: &str, folder: &str| {
+        let risk = "to: 4.20.8\nfrom: .*\nurl: u\nname: R\nmessage: m\nmatchingRules: [{type: Alway}]\n";
+        let files = match folder {
+            "data/channels" => ("data/channels/s.yaml", "name: s\nversions: [4.20.1, 4.20.8]\n"),
+            _ => ("data/blocked-edges/a.yaml", risk),
+        };
+        Ok(vec![(files.0.to_owned(), files.1.to_owned())])
+    };
+    let text = format!(
+        "{HEAD}releases: {{4.20.8: }}\nupdate-service: {{graph-data: data}}\ntimeline:\n- update: {{to: 4.20.8}}\n- expect: {{update: complete, within: 3h}}\n"
+    );
+    let plan = scenario::parse("s.yaml", &text, &scenario::Folders(folder)).unwrap();
+    let found: Vec<String> = warnings(&[plan], &text).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        found,
+        [
+            "s.yaml:1:1: the operator ignores the rule of type `Alway` of risk R: types are `Always` and `PromQL`; did you mean `Always`?"
+        ]
+    );
+}
+
+#[test]
 fn warns_of_fields_that_no_object_has() {
     check(
         &format!(
@@ -223,6 +268,62 @@ fn warns_of_fields_that_no_object_has() {
          s.yaml:6:3: no node has the label node-role.kubernetes.io/workr, so this expectation always holds; did you mean `node-role.kubernetes.io/worker`?\n\
          s.yaml:7:3: MachineConfigPool: no such field `spec.pause`; did you mean `spec.paused`?; the API server drops it with a warning",
     );
+}
+
+#[test]
+fn warns_of_fields_and_namespaces_of_objects_with_which_the_cluster_starts() {
+    let budget = |namespace: &str, spec: &str| {
+        format!(
+            "  - {{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {{name: web, namespace: {namespace}}}, spec: {{{spec}}}}}\n"
+        )
+    };
+    check(
+        &format!(
+            "name: a\ncluster:\n  version: 4.20.1\n  objects:\n{}{}  - {{apiVersion: v1, kind: Namespace, metadata: {{name: defaults}}}}\n{}\
+             timeline:\n- expect: {{object: ClusterVersion/version}}\n",
+            budget("default", "maxUnavailabel: 0"),
+            budget("defualt", "maxUnavailable: 0"),
+            budget("defaults", "maxUnavailable: 0"),
+        ),
+        "s.yaml:5:5: PodDisruptionBudget: no such field `spec.maxUnavailabel`; did you mean `spec.maxUnavailable`?; the API server drops it with a warning\n\
+         s.yaml:6:5: neither the release nor this scenario has a namespace defualt, so the API server rejects this object; did you mean `default`?",
+    );
+}
+
+#[test]
+fn warns_of_checks_of_what_never_is() {
+    check(
+        &format!(
+            "{HEAD}timeline:\n- expect: {{object: ClusterVersion/version, condition: {{type: Failing, reason: ClusterOperatorDegradde}}, never: true}}\n\
+             - expect: {{metric: {{query: cluster_operator_upp}}, absent: true}}\n\
+             - expect: {{metric: {{query: absent(cluster_operator_upp)}}}}\n\
+             - expect: {{object: ConfigMap/openshift-config/admin-akcs, absent: true}}\n\
+             - expect: {{insight: Node/worker-0, condition: {{type: Updating, status: \"True\"}}}}\n\
+             - fault: {{operator: dns, is: degraded, reason: AsExpecte}}\n\
+             - expect: {{object: ClusterOperator/dns, condition: {{type: Degraded, reason: AsExpecte}}}}\n"
+        ),
+        "s.yaml:4:3: no ClusterVersion reports the reason `ClusterOperatorDegradde` for Failing; did you mean `ClusterOperatorDegraded`?; this expectation always holds\n\
+         s.yaml:5:3: nothing exports the metric cluster_operator_upp, so this expectation always holds; did you mean `cluster_operator_up`?; `metrics` gives samples of others\n\
+         s.yaml:6:3: nothing exports the metric cluster_operator_upp; did you mean `cluster_operator_up`?; `metrics` gives samples of others\n\
+         s.yaml:7:3: neither the release nor this scenario has ConfigMap/openshift-config/admin-akcs, so this expectation always holds; did you mean `admin-acks`?\n\
+         s.yaml:8:3: nothing publishes insights in this cluster, so this expectation fails: add `insights: true` to `cluster` (in features: `Given insights are published`), or the step `publish-insights`",
+    );
+}
+
+#[test]
+fn warns_of_updates_to_the_release_that_runs_and_of_downgrades() {
+    let scenario = |update: &str| {
+        format!(
+            "name: n\ncluster: {{version: 4.18.7}}\nreleases: {{4.18.3: }}\ntimeline:\n- update: {update}\n- expect: {{update: complete, within: 3h}}\n"
+        )
+    };
+    check(
+        &scenario("{to: 4.18.3}"),
+        "s.yaml:5:3: 4.18.3 is less than 4.18.7, and the cluster-version operator accepts only the cluster's previous version (LowDesiredVersion): write `force: true`",
+    );
+    check(&scenario("{to: 4.18.3, force: true}"), "");
+    let same = scenario("{to: 4.18.7}").replace("releases: {4.18.3: }\n", "");
+    check(&same, "s.yaml:4:3: the cluster runs 4.18.7 already, so this update changes nothing");
 }
 
 #[test]

@@ -121,6 +121,37 @@ pub(super) fn reasons_of_cluster_version(condition: &str) -> &'static [&'static 
     }
 }
 
+/// Returns reasons that components often set for a condition, which may have others as well.
+pub(super) fn frequent_reasons(kind: &str, condition: &str) -> &'static [&'static str] {
+    match (kind, condition) {
+        ("ClusterVersion", "Available" | "Failing" | "Progressing") => &[
+            "ClusterOperatorDegraded",
+            "ClusterOperatorNotAvailable",
+            "ClusterOperatorUpdating",
+            "ClusterOperatorsDegraded",
+            "ClusterOperatorsNotAvailable",
+            "ClusterOperatorsUpdating",
+            "MultipleErrors",
+            "UpdatePayloadClusterDown",
+            "UpdatePayloadClusterError",
+            "UpdatePayloadClusterOverloaded",
+            "UpdatePayloadClusterUnauthorized",
+            "UpdatePayloadFailed",
+            "UpdatePayloadResourceConflict",
+            "UpdatePayloadResourceForbidden",
+            "UpdatePayloadResourceInvalid",
+            "UpdatePayloadResourceNotFound",
+            "WorkloadNotAvailable",
+            "WorkloadNotProgressing",
+        ],
+        ("ClusterVersion", "Upgradeable") => {
+            &["AdminAckRequired", "ClusterVersionOverridesSet", "MultipleReasons", "UpdateInProgress"]
+        }
+        ("ClusterOperator", _) => &["AsExpected", "FaultInjected"],
+        _ => &[],
+    }
+}
+
 /// A reason that components give for a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownReason {
@@ -189,6 +220,15 @@ mod tests {
         let gone: Vec<KnownReason> = known_reasons().filter(|known| !is_in_source(known.reason)).collect();
         assert_eq!(gone, []);
         assert!(known_reasons().count() > 30);
+        let subjects = [
+            ("ClusterVersion", "Failing"),
+            ("ClusterVersion", "Upgradeable"),
+            ("ClusterOperator", "Degraded"),
+        ];
+        for (kind, condition) in subjects {
+            let gone = frequent_reasons(kind, condition).iter().find(|reason| !is_in_source(reason));
+            assert_eq!(gone, None, "{kind} {condition}");
+        }
         assert!(NOT_SIMULATED.iter().all(|reason| !is_in_source(reason)), "a component gives one by now");
     }
 

@@ -8,12 +8,12 @@ fn reports_all_problems_of_a_file_with_their_positions() {
         "nam: x\nids: [OTA-x, 7]\ncluster:\n  version: 4.99.1\n  nodes: {workers: many}\n  chanel: x\nreleases:\n  4.14: {}\n  4.15.1: {pull: hang, recommended: 1}\ntimeline:\n  - advance: soon\n  - expekt: {}\n",
         "s.yaml:1:1: a scenario has no key `nam`; did you mean `name`?\n\
              s.yaml:1:1: a scenario needs `name`: the scenario's name\n\
-             s.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `OTA-x`\n\
-             s.yaml:2:14: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `7`\n\
+             s.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `okd#1724` or `risk#PreRelease`, found `OTA-x`\n\
+             s.yaml:2:14: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `okd#1724` or `risk#PreRelease`, found `7`\n\
              s.yaml:4:12: unknown release 4.99.1: known minors are 4.14, 4.15, 4.16\n\
              s.yaml:5:20: expected a whole number from 0 to 5000, found `many`\n\
              s.yaml:6:3: the cluster has no key `chanel`; did you mean `channel`?\n\
-             s.yaml:8:3: expected a version such as `4.14.8`, found `4.14`\n\
+             s.yaml:8:3: expected a version such as `4.14.8`, found `4.14`; a release has three numbers, such as `4.14.1`\n\
              s.yaml:9:18: expected one of `succeeds`, `manifest-unknown`, `wrong-digest`, `unauthorized`, `unreachable`, `unavailable`, `slow`, `hangs`, found `hang`; did you mean `hangs`?\n\
              s.yaml:9:37: expected `true` or `false`, found `1`\n\
              s.yaml:11:14: expected a duration such as `45s`, `10m` or `1h30m`, found `soon`\n\
@@ -63,19 +63,25 @@ fn rejects_a_command_that_the_client_always_rejects() {
         "  - run: {comand: oc adm upgrade, prints: /(/}",
         "s.yaml:5:10: a command to run needs `command`: the command line, such as `oc adm upgrade --to-latest`\n\
          s.yaml:5:11: a command to run has no key `comand`; did you mean `command`?\n\
-         s.yaml:5:43: `/(/` is not a valid regular expression: unclosed group",
+         s.yaml:5:43: `/(/` is not a valid regular expression: unclosed group; write `\\` before a character that is meant literally",
     );
     check_step("  - run", "s.yaml:5:5: `run` needs a value, as in `run: ...`");
 }
 
 #[test]
 fn invalid_yaml_is_one_problem_with_a_position() {
-    check("", "s.yaml:1:1: expected a scenario (a map), found nothing");
-    check("- a\n", "s.yaml:1:1: expected a scenario (a map), found a list");
+    check(
+        "",
+        "s.yaml:1:1: expected a scenario (a map), found nothing; write the keys `name`, `cluster` and `timeline`; `windtunnel new FILE` writes an example",
+    );
+    check(
+        "- a\n",
+        "s.yaml:1:1: expected a scenario (a map), found a list; write the keys `name`, `cluster` and `timeline`; `windtunnel new FILE` writes an example",
+    );
     check(
         &format!("{HEAD}  - clear-update\nname: m\ntags: 3\n"),
         "s.yaml:6:1: the key `name` occurs twice: remove one of them\n\
-             s.yaml:7:7: expected a list of texts, each a tag, found `3`",
+             s.yaml:7:7: expected a list of texts, each a tag, found `3`; write `[3]`",
     );
     check(
         "? [a]\n: 1\n",
@@ -95,8 +101,14 @@ fn validates_the_cluster_against_its_release() {
         "{}",
         "s.yaml:3:10: the cluster needs `version`: the release that it runs, such as `4.14.8`",
     );
-    check_cluster("4.14.1", "s.yaml:3:10: expected the cluster (a map), found `4.14.1`");
-    check_cluster("{version: 4.14}", "s.yaml:3:20: expected a version such as `4.14.8`, found `4.14`");
+    check_cluster(
+        "4.14.1",
+        "s.yaml:3:10: expected the cluster (a map), found `4.14.1`; write `{version: 4.14.1}`; its keys are `version`, `payload`, `installed`, `nodes`, `platform`, `architecture`",
+    );
+    check_cluster(
+        "{version: 4.14}",
+        "s.yaml:3:20: expected a version such as `4.14.8`, found `4.14`; a release has three numbers, such as `4.14.1`",
+    );
     check_cluster(
         "{version: 4.14.1, nodes: {control-plane: 0, workers: 1.5, infra: 3}}",
         "s.yaml:3:51: expected a whole number from 1 to 5, found `0`\n\
@@ -119,7 +131,7 @@ fn validates_the_cluster_against_its_release() {
     );
     check_cluster(
         "{version: 4.14.1, additional-enabled-capabilities: Console, channel: }",
-        "s.yaml:3:61: expected a list of capabilities, found `Console`\n\
+        "s.yaml:3:61: expected a list of capabilities, found `Console`; write `[Console]`\n\
              s.yaml:3:77: expected a channel such as `stable-4.14`, or `\"\"` for none, found nothing",
     );
     check_cluster(
@@ -225,21 +237,21 @@ fn rejects_fault_keys_without_effect() {
 fn reports_invalid_steps() {
     check(
         "name: n\ncluster: {version: 4.14.1}\ntimeline: []\n",
-        "s.yaml:3:11: the timeline is empty: expected at least one step",
+        "s.yaml:3:11: the list of steps is empty: expected at least one",
     );
     check_step("  - updat: {}", "s.yaml:5:5: unknown step `updat`; did you mean `update`?");
     check_step(
         "  - zzz",
-        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `patch`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`",
+        "s.yaml:5:5: unknown step `zzz`; there are `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `patch`, `delete`, `try`, `join`, `logs`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`",
     );
     check_step("  - update", "s.yaml:5:5: `update` needs a value, as in `update: ...`");
     check_step(
         "  - 7",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `patch`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found `7`",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `patch`, `delete`, `try`, `join`, `logs`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found `7`",
     );
     check_step(
         "  - {}",
-        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `patch`, `delete`, `try`, `join`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found an empty map",
+        "s.yaml:5:5: expected a step, one of `run`, `update`, `clear-update`, `publish-insights`, `feature-set`, `apply`, `patch`, `delete`, `try`, `join`, `logs`, `fault`, `heal`, `advance`, `at`, `expect`, `keep`, `retry`, `include`, found an empty map",
     );
     check_step(
         "  - {advance: 1m, clear-update: }",
@@ -264,7 +276,7 @@ fn reports_invalid_values_of_steps() {
     check_step(
         "  - fault: {operator: dns, is: sad, why: x}",
         "s.yaml:5:32: expected one of `degraded`, `unavailable`, `flapping`, `not-upgradeable`, `stalled`, `silent`, found `sad`\n\
-         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `release`, `webhook`, `crd`, `is`, `after`, `for`, `at-event`, `reason`, `message`, `times`, `by`, `nth`, `retry-after`, `write`, `events`",
+         s.yaml:5:37: a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}` has no key `why`; it may have `operator`, `node`, `pod`, `api`, `process`, `pool`, `release`, `registry`, `webhook`, `crd`, `is`, `after`, `for`, `at-event`, `reason`, `message`, `times`, `by`, `nth`, `retry-after`, `write`, `events`",
     );
     check_step(
         "  - fault: {webhook: {verb: get, kind: Pod}, is: unreachable}",
@@ -323,7 +335,7 @@ fn reports_unknown_kinds_with_the_nearest_ones() {
     assert_eq!(kinds.last().unwrap(), "Node.config.openshift.io", "there are two of that kind");
     check_step(
         "  - apply: {apiVersion: v1, kind: Gadget, metadata: {name: a}}",
-        "s.yaml:5:35: unknown kind `Gadget`; the nearest are `DaemonSet`, `Node`, `AgenticRun`. The kind of a \
+        "s.yaml:5:35: unknown kind `Gadget`; the nearest are `Image`, `ImageDigestMirrorSet`, `DaemonSet`. The kind of a \
          CustomResourceDefinition is known after the object or the step that brings it",
     );
 }
@@ -378,15 +390,15 @@ fn reports_invalid_expectations() {
         "  - expect: {object: Node/*a, condition: {status: yes, reason: /(/, message: {has: x}}}",
         "s.yaml:5:22: expected `*` only at the end of a name, found `Node/*a`\n\
              s.yaml:5:42: a condition needs `type`: such as `Progressing`\n\
-             s.yaml:5:51: expected a status (`True`, `False` or `Unknown`), found `yes`\n\
-             s.yaml:5:64: `/(/` is not a valid regular expression: unclosed group\n\
+             s.yaml:5:51: expected a status (`True`, `False` or `Unknown`), found `yes`; write `\"True\"`\n\
+             s.yaml:5:64: `/(/` is not a valid regular expression: unclosed group; write `\\` before a character that is meant literally\n\
              s.yaml:5:78: a text to compare with needs `contains`: the part to look for\n\
              s.yaml:5:79: a text to compare with has no key `has`; it may have `any-of`, `contains`, `lacks`",
     );
     check_step(
         "  - expect: {object: Node/a, condition: {type: Ready}, conditions: [3]}",
         "s.yaml:5:68: expected `condition` or `conditions`, not both\n\
-             s.yaml:5:69: expected a condition (a map), found `3`",
+             s.yaml:5:69: expected a condition (a map), found `3`; write `{type: 3}`; its keys are `type`, `status`, `reason`, `message`",
     );
     check_step(
         "  - expect: {object: Node/a, fields: {status..x: 1, status.y: [1]}}",
@@ -425,7 +437,7 @@ fn reports_invalid_expectations() {
         "s.yaml:5:21: an alert needs `name`: such as `ClusterOperatorDown`\n\
              s.yaml:5:22: an alert has no key `nam`; did you mean `name`?\n\
              s.yaml:5:37: expected one of `pending`, `firing`, found `fireing`; did you mean `firing`?\n\
-             s.yaml:5:54: expected labels by name (a map), found a list\n\
+             s.yaml:5:54: expected labels by name (a map), found a list; write `{x: ...}`, each name with its value\n\
              s.yaml:5:71: `condition` cannot be combined with `alert`",
     );
     check_step(
@@ -442,7 +454,7 @@ fn reports_invalid_expectations() {
     check_step(
         "  - expect: {statuses: {condition: Updating, statuses: [Yes]}, absent: true}",
         "s.yaml:5:24: `statuses` needs either `object` or `insight`: the owner of the condition\n\
-             s.yaml:5:57: expected a status (`True`, `False` or `Unknown`), found `Yes`\n\
+             s.yaml:5:57: expected a status (`True`, `False` or `Unknown`), found `Yes`; write `\"True\"`\n\
              s.yaml:5:72: `absent` cannot be combined with `statuses`",
     );
 }

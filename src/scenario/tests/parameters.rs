@@ -47,7 +47,10 @@ fn reports_malformed_tables_and_wrong_values_at_their_position() {
         "s.yaml:4:3: this row of parameters lacks `to`, which the first has\n\
          s.yaml:4:4: the first row of parameters has no `too`",
     );
-    wrong("- {to: 4.14}\n", "s.yaml:3:8: expected a version such as `4.14.8`, found `4.14`");
+    wrong(
+        "- {to: 4.14}\n",
+        "s.yaml:3:8: expected a version such as `4.14.8`, found `4.14`; a release has three numbers, such as `4.14.1`",
+    );
     check(
         &with_parameters("  []\n", "timeline: [clear-update]\n"),
         "s.yaml:3:3: there are no rows of parameters: expected at least one",

@@ -16,7 +16,7 @@ use super::labels::labels;
 use super::object::{self, Star};
 use super::reader::Reader;
 use super::{fault, step_text};
-use crate::plan::{Action, Attempt, PlannedStep, Step, Target};
+use crate::plan::{Action, Attempt, PlannedStep, Step, Target, pod_prefix};
 
 pub(super) const ACTIONS: &[&str] = &[
     "run",
@@ -29,6 +29,7 @@ pub(super) const ACTIONS: &[&str] = &[
     "delete",
     "try",
     "join",
+    "logs",
     "fault",
     "heal",
     "advance",
@@ -43,7 +44,7 @@ pub(super) const ACTIONS: &[&str] = &[
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<PlannedStep> {
     let items = reader.list(node, "steps");
     if items.is_empty() && matches!(node.kind, Kind::List(_)) {
-        reader.error(node, "the timeline is empty: expected at least one step");
+        reader.error(node, "the list of steps is empty: expected at least one");
     }
     let mut steps = Vec::new();
     for item in items {
@@ -115,6 +116,7 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
         ("try", Some(value)) => attempt(reader, value, versions).map(Step::Try),
         ("feature-set", Some(value)) => feature_set::read(reader, value).map(Step::Act),
         ("join", Some(value)) => join(reader, value).map(Step::Act),
+        ("logs", Some(value)) => logs(reader, value).map(Step::Act),
         ("fault", Some(value)) => fault::fault(reader, value).map(Step::Act),
         ("heal", Some(value)) => fault::heal(reader, value).map(Step::Act),
         ("advance", Some(value)) => reader.duration(value).map(Step::Advance),
@@ -190,6 +192,26 @@ fn join(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let name = name.and_then(|node| new_node(reader, node));
     let labels = map.get("labels").map(|node| labels(reader, node)).unwrap_or_default();
     Some(Action::Join { node: name?, labels })
+}
+
+/// Parses `logs: {pod: NAMESPACE/NAME, lines: [...]}`.
+fn logs(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
+    let map = reader.map(node, "lines for the log of a pod", &["pod", "container", "lines"])?;
+    let what = "a pod such as `openshift-dns/dns-default`, where a prefix of the name is enough";
+    let at = map.required(reader, "pod", "NAMESPACE/NAME, where a prefix of the name is enough");
+    let pod = at.and_then(|at| Some((at, reader.text(at, what)?)));
+    let container = map.get("container").and_then(|at| reader.text(at, "the name of a container"));
+    let lines = map.required(reader, "lines", "a list of lines, such as `[connection refused]`");
+    let lines_at = lines?;
+    let lines: Vec<String> =
+        reader.list(lines_at, "lines").iter().filter_map(|line| reader.text(line, "a line")).collect();
+    if lines.is_empty() {
+        reader.error(lines_at, "expected at least one line");
+        return None;
+    }
+    let (at, pod) = pod?;
+    let (namespace, pod) = pod_prefix(&pod).map_err(|error| reader.error(at, error)).ok()?;
+    Some(Action::Log { namespace, pod, container, lines })
 }
 
 fn new_node(reader: &mut Reader<'_>, node: &Node) -> Option<String> {

@@ -20,7 +20,7 @@ pub use page::markdown;
 const MOMENTS: [&str; 7] = ["at", "change", "changed", "after", "since", "step", "back"];
 
 /// Texts that no step matches, and the example of the step that their authors probably mean.
-const OTHER_WORDINGS: [(&str, &str); 16] = [
+const OTHER_WORDINGS: [(&str, &str); 19] = [
     ("I upgrade to 4.14.8", "I update to 4.14.8"),
     ("I upgrade the cluster", "I update to 4.14.8"),
     ("the cluster is upgraded", "I update to 4.14.8"),
@@ -31,6 +31,9 @@ const OTHER_WORDINGS: [(&str, &str); 16] = [
     ("the update is at 45%", "the update reaches 45% of operators"),
     ("pool worker is paused", "I pause pool worker"),
     ("pool worker is unpaused", "I pause pool worker"),
+    ("I fail node worker-0", "node worker-0 becomes not ready"),
+    ("node worker-0 fails", "node worker-0 becomes not ready"),
+    ("node worker-0 is down", "node worker-0 loses its power for 20 minutes"),
     ("I wait for 40 minutes", "40 minutes pass"),
     ("I wait 40 minutes", "40 minutes pass"),
     ("the update is finished", "within 3 hours the update is complete"),

@@ -161,7 +161,9 @@ impl<'s> Call<'s> {
 
     fn docstring_with(&self, content: &str) -> Result<&'s str, String> {
         let text = self.step.docstring.as_ref();
-        let text = text.ok_or_else(|| format!("expected {content} in a doc string"))?;
+        let text = text.ok_or_else(|| {
+            format!("expected {content} in a doc string: below the step, between two lines with `\"\"\"`")
+        })?;
         // The parser keeps the line break after the opening quotes.
         Ok(text.strip_prefix('\n').unwrap_or(text))
     }
@@ -169,7 +171,9 @@ impl<'s> Call<'s> {
     /// Returns the rows of the table below the step.
     pub(super) fn rows(&self) -> Result<&'s [Vec<String>], String> {
         let rows = self.step.table.as_ref().map(|table| table.rows.as_slice());
-        rows.ok_or_else(|| "expected a table below the step".to_owned())
+        rows.ok_or_else(|| {
+            "expected a table below the step: a line such as `| a | b |` for each row".to_owned()
+        })
     }
 
     /// Returns the rows of a table with two columns: `first`, and its value.

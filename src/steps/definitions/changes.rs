@@ -70,7 +70,13 @@ fn entries_patch(text: &str) -> Result<Value, String> {
 fn parse_patch(text: &str) -> Result<Value, String> {
     let patch: Value = yaml::from_str(text)
         .map_err(|error| error.with_advice_on_size("split it into patches of several steps"))
-        .map_err(|error| format!("the patch is not valid YAML: {error}"))?;
+        .map_err(|error| {
+            let (line, column) = (error.line.max(1), error.column.max(1));
+            format!(
+                "the patch is not valid YAML: line {line}, column {column} of the patch: {}",
+                error.message
+            )
+        })?;
     if patch.is_object() {
         return Ok(patch);
     }

@@ -31,6 +31,7 @@ const OF_NODES: Words<Option<FaultKind>> = &[
     ("cannot pull its system", Some(FaultKind::ImagePullFails)),
     ("cannot be rebooted", Some(FaultKind::RebootRefused)),
     ("does not return", Some(FaultKind::DoesNotReturn)),
+    ("loses its power", Some(FaultKind::PoweredOff)),
     ("cannot be drained", Some(FaultKind::DrainBlocked)),
     ("degrades", Some(FaultKind::Degraded)),
     ("recovers", None),
@@ -82,7 +83,8 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
          daemon notices that only when it restarts. For `cannot be reconciled`, `cannot update its \
          system`, `cannot pull its system` and `degrades`, the machine-config daemon reports the message. \
          A node that `cannot be rebooted` stays up when it should reboot, and one that `does not return` \
-         stays away after its next reboot. A pod that cannot be evicted is the cause of `cannot be \
+         stays away after its next reboot. The machine of one that `loses its power` is down until it \
+         recovers. A pod that cannot be evicted is the cause of `cannot be \
          drained`.",
         &[
             "node worker-0 becomes not ready",
@@ -93,6 +95,7 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
             r#"node worker-0 degrades with message "disk full""#,
             "node worker-0 cannot be rebooted",
             "node worker-0 does not return for 2 hours",
+            "node worker-0 loses its power for 20 minutes",
         ],
         |world, call| {
             let [node, how, message] = call.values();

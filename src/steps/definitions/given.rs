@@ -307,7 +307,7 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
         &["this object:"],
         |world, call| {
             let object = call.object(&mut world.kinds)?;
-            world.add_object(object)
+            world.add_object(&object)
         },
     ),
     given(

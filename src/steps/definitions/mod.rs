@@ -38,10 +38,7 @@ pub(super) const TOPICS: [(&str, &[Definition]); 14] = [
     ("When: actions of an administrator, and the passing of time.", when::STEPS),
     ("When: labels, annotations and patches of objects.", changes::STEPS),
     ("When: faults of operators, nodes, pods and the API server, and their recovery.", faults::STEPS),
-    (
-        "When: faults of releases in the registry, of webhooks and of CustomResourceDefinitions.",
-        registry_faults::STEPS,
-    ),
+    ("When: faults of releases, registries, webhooks and CustomResourceDefinitions.", registry_faults::STEPS),
     ("When: faults of what clients see on their watches.", watch_faults::STEPS),
     ("Then: the state of objects now, within a time, or throughout a time.", then::STEPS),
     ("Then: the history since the start of the run", history_steps::STEPS),
@@ -81,6 +78,7 @@ fn run_or_panic(world: &mut ClusterWorld, context: Context) -> LocalBoxFuture<'_
 /// Runs a step of a feature. Ignores a step that no pattern matches.
 pub(super) async fn run(world: &mut ClusterWorld, step: &gherkin::Step) -> Result<(), StepError> {
     let Some((make, call)) = catalogue::call(step) else { return Ok(()) };
+    world.begin_step(step.position);
     let planned = match make {
         Make::Setting(set) => {
             set(world, &call)?;

@@ -1,4 +1,4 @@
-//! When: faults of releases in the registry, of webhooks and of CustomResourceDefinitions.
+//! When: faults of releases, registries, webhooks and CustomResourceDefinitions.
 
 use windtunnel_controllers::registry::{Containers, Contents, OpenPgp, Pull, Signature};
 use windtunnel_core::requests::faults::RequestFilter;
@@ -72,6 +72,23 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
             let pull = if answer == AS_BEFORE { None } else { Some(meaning(PULLS, &answer)?) };
             let fault = pull.map(|pull| InjectedFault::Release(version.clone(), ReleaseFault::Pull(pull)));
             call.fault(&world.kinds, FaultTarget::Release(version), fault)
+        },
+    )
+    .with_words(|| [names(PULLS), vec![AS_BEFORE]].concat()),
+    when(
+        r"{at or change}pulling from registry (\S+) {word}{for}",
+        "Changes the result of new pulls from a registry, namespace or repository, such as a mirror, for a time or \
+         until `is as before`.",
+        &[
+            "pulling from registry mirror.example.com finds no registry for 20 minutes",
+            "pulling from registry mirror.example.com/ocp finds no manifest",
+            "pulling from registry mirror.example.com/ocp is as before",
+        ],
+        |world, call| {
+            let [name, answer] = call.values();
+            let pull = if answer == AS_BEFORE { None } else { Some(meaning(PULLS, &answer)?) };
+            let fault = pull.map(|pull| InjectedFault::Registry(name.clone(), pull));
+            call.fault(&world.kinds, FaultTarget::Registry(name), fault)
         },
     )
     .with_words(|| [names(PULLS), vec![AS_BEFORE]].concat()),

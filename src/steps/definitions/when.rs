@@ -11,7 +11,7 @@ use super::definition::{Definition, when};
 use super::given::known;
 use crate::plan::{
     Action, Attempt, CommandCheck, CommandLine, Expectation, ExpectedState, ExpectedTime, FEATURE_SETS, Keep,
-    Run, StatusMatch, Step, Target, TextMatch, ValueSource,
+    Run, StatusMatch, Step, Target, TextMatch, ValueSource, pod_prefix,
 };
 use crate::steps::phrase::{self, duration, object, one_object};
 
@@ -198,6 +198,23 @@ pub(in crate::steps) const STEPS: &[Definition] = &[
             let [node, labels] = call.values();
             let labels = phrase::labels(&labels)?;
             Ok(Step::Act(Action::Join { node, labels }))
+        },
+    ),
+    when(
+        r#"{at}pod "([^"]+)"(?: container "([^"]+)")? prints(?: "([^"]+)"|:)"#,
+        "Prints a line, or the lines of a text, to the log of each pod of this name, as its program would. \
+         A prefix of the name is enough. Without a container the first one is meant.",
+        &[
+            r#"pod "openshift-dns/dns-default" prints "plugin/errors: 2 SERVFAIL""#,
+            r#"pod "openshift-etcd/etcd-master-0" container "etcd" prints:"#,
+        ],
+        |_, call| {
+            let [pod, container, line] = call.values();
+            let (namespace, pod) = pod_prefix(&pod)?;
+            let text = if line.is_empty() { call.docstring()? } else { &line };
+            let lines = text.lines().map(str::to_owned).collect();
+            let container = Some(container).filter(|name| !name.is_empty());
+            Ok(Step::Act(Action::Log { namespace, pod, container, lines }))
         },
     ),
     when(

@@ -20,6 +20,26 @@ const EXPECTATIONS: &str = r"Feature: Expectations
     And 5 hours pass
 ";
 
+#[test]
+fn records_of_scenarios_have_their_ids() {
+    let text = EXPECTATIONS.replace("  @right\n", "  @OCP-5 @right\n").replace("    And 5 hours pass\n", "");
+    let environment = TestEnvironment::with(&[("f.feature", &text)]);
+    let output =
+        environment.run(&["test", "--quiet", "f.feature", "--name", "^A right", "--record", "r.jsonl"]);
+    assert_eq!(output.code, Some(0), "{output}");
+    let record = environment.read("r.jsonl");
+    assert!(record.lines().next().unwrap().contains(r#""ids":["OCP-5"]"#), "{record}");
+}
+
+#[test]
+fn a_path_with_a_line_is_rejected_with_the_flag_to_use() {
+    let environment = TestEnvironment::with(&[("f.feature", EXPECTATIONS)]);
+    let output = environment.run(&["test", "f.feature:8"]);
+    let expected = "write `f.feature --name NAME`; `windtunnel run f.feature --list` prints the names\n";
+    assert_eq!(output.code, Some(2), "{output}");
+    assert!(output.stderr.ends_with(expected), "{output}");
+}
+
 /// Runs a feature whose scenario has these steps.
 fn steps(text: &str) -> String {
     feature(&format!("Feature: f\n  Scenario: s\n{text}"))
@@ -114,7 +134,7 @@ fn a_failure_names_the_place_the_reason_and_the_expectation() {
                         <property name="seed" value="1"/>
                         <property name="cluster-seconds" value="60.000"/>
                     </properties>
-                    <system-out>run it again: windtunnel test f/expectations.feature --seed 1
+                    <system-out>run it again: windtunnel test f/expectations.feature --seed 1 --name &apos;^A right expectation$&apos;
         </system-out>
                 </testcase>
                 <testcase name="A wrong expectation" classname="f/expectations.feature" time>
@@ -124,7 +144,7 @@ fn a_failure_names_the_place_the_reason_and_the_expectation() {
                     </properties>
                     <failure message="within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;" type="product">f/expectations.feature:14:5
         within 10 seconds ClusterVersion condition Progressing is True: seen: Progressing=False &quot;Cluster version is 4.20.1&quot;</failure>
-                    <system-out>run it again: windtunnel test f/expectations.feature --seed 1
+                    <system-out>run it again: windtunnel test f/expectations.feature --seed 1 --name &apos;^A wrong expectation$&apos;
         "#);
 }
 
@@ -207,7 +227,7 @@ fn invalid_steps_are_reported_before_the_run() {
     exit 2
     --- stderr
     error: f.feature:3:5: unknown release 4.99.3: known minors are 4.10, 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.3`?
-    error: f.feature:4:5: unknown kind `Gadgets`; the nearest are `StorageClass`, `DaemonSet`, `CredentialsRequest`. The kind of a CustomResourceDefinition is known after the object or the step that brings it
+    error: f.feature:4:5: unknown kind `Gadgets`; the nearest are `Image`, `IPAddress`, `StorageClass`. The kind of a CustomResourceDefinition is known after the object or the step that brings it
     error: f.feature:5:5: expected a duration such as `40 minutes`, found `5 apples`
     ");
 }

@@ -53,6 +53,19 @@ fn a_strict_run_fails_at_what_held_before() {
 }
 
 #[test]
+#[cfg(feature = "gherkin")]
+fn a_step_of_a_feature_is_named_after_steps_that_wait_for_a_moment() {
+    let feature = "Feature: f\n  Scenario: s\n    Given a 4.20.1 cluster with 1 control-plane node and 1 worker\n    \
+                   When at 10 minutes operator dns degrades\n    And at 20 minutes operator dns recovers\n    \
+                   Then within 5 minutes ClusterOperator/etcd condition Available is True\n";
+    let output = check(&[("a.feature", feature)], &["test", "a.feature", "--format", "json"]);
+    assert!(output.contains("ClusterOperator/etcd condition Available is True: held before"), "{output}");
+    assert!(output.contains("\"line\": 6"), "{output}");
+    let steps = output.matches("\"outcome\": \"passed\"").count();
+    assert!(steps >= 2, "{output}");
+}
+
+#[test]
 fn actions_that_follow_each_other_count_as_one() {
     let label = "- apply: {apiVersion: v1, kind: Node, metadata: {name: master-0, labels: {a: b}}}\n";
     let expected = "- expect: {object: Node/master-0, fields: {\"metadata.labels.a\": b}, within: 1m}\n";
@@ -92,7 +105,7 @@ timeline:
 - expect: {writes: [{object: ClusterOperator/dns, by: operator/dns-operator}], within: 1m, since: start}
 - expect: {log: {pod: openshift-cluster-version/cluster-version-operator, contains: dns}, within: 1h}
 - expect: {node: worker-0, phase: Updated, within: 1m}
-- expect: {alert: {name: ClusterOperatorDegraded}, absent: true, within: 1m}
+- expect: {alert: {name: KubeNodeNotReady}, absent: true, within: 1m}
 ";
     let output = run(text, &["--lenient"]);
     let marks: Vec<bool> = ends(&output).iter().map(|end| end.ends_with("(held before)")).collect();

@@ -19,6 +19,8 @@ fn the_help_lists_the_commands() {
       dump            List the kinds and files of a dump: what windtunnel reads of it, and what not
       status          Print the output of `oc adm upgrade status` for a record, the files of a cluster,
                       or a cluster
+      rehearse        Run the update of a cluster from its dump, and list where it stops, why, and how
+                      it goes on
       risks           Evaluate the risks of graph data for clusters, and check their PromQL
       rollback-check  List the objects of a newer release that an older one rejects or changes, each
                       with a proof
@@ -138,8 +140,15 @@ fn the_help_of_run_lists_the_options() {
               therefore pass whatever it does. The tag `@lenient` asks for it in a feature, the line
               `strict: false` in a scenario
 
-          --update-snapshots
-              Write the files with expected statuses instead of comparing with them
+          --update
+              Replace exact expected texts by what the run printed and reported, in the files of
+              scenarios and features and in those of `matches`. A file is written if its scenarios pass
+              with the new texts
+              
+              [alias: --update-snapshots]
+
+          --dry-run
+              Print what `--update` would write, and write and run nothing else
 
       -q, --quiet
               Print no timeline and no warning
@@ -402,8 +411,15 @@ fn the_help_of_test_lists_the_options() {
               therefore pass whatever it does. The tag `@lenient` asks for it in a feature, the line
               `strict: false` in a scenario
 
-          --update-snapshots
-              Write the files with expected statuses instead of comparing with them
+          --update
+              Replace exact expected texts by what the run printed and reported, in the files of
+              scenarios and features and in those of `matches`. A file is written if its scenarios pass
+              with the new texts
+              
+              [alias: --update-snapshots]
+
+          --dry-run
+              Print what `--update` would write, and write and run nothing else
 
       -q, --quiet
               Print no timeline and no warning

@@ -72,10 +72,11 @@ fn invalid_utf8_is_reported_with_its_first_byte() {
         error: utf16.yaml:1:1: expected text in UTF-8, found the byte 0xff
         ");
     insta::assert_snapshot!(environment.run(&["run", "nul.yaml"]), @r"
-        exit 2
-        --- stderr
-        error: nul.yaml:1:8: unexpected character: `\u{0}'
-        ");
+    exit 2
+    --- stderr
+    error: nul.yaml:1:8: unexpected character: `\u{0}'
+    error: nul.yaml:2:1: expected a scenario (a map), found nothing; write the keys `name`, `cluster` and `timeline`; `windtunnel new FILE` writes an example
+    ");
 }
 
 #[cfg(unix)]
@@ -275,24 +276,24 @@ fn cyclic_links_are_not_followed() {
 #[test]
 fn files_without_a_scenario_are_reported() {
     insta::assert_snapshot!(scenario(""), @"
-        exit 2
-        --- stderr
-        error: s.yaml:1:1: expected a scenario (a map), found nothing
-        ");
+    exit 2
+    --- stderr
+    error: s.yaml:1:1: expected a scenario (a map), found nothing; write the keys `name`, `cluster` and `timeline`; `windtunnel new FILE` writes an example
+    ");
     insta::assert_snapshot!(scenario("# later\n"), @"
         exit 2
         --- stderr
-        error: s.yaml:2:1: expected a scenario (a map), found nothing
+        error: s.yaml:2:1: expected a scenario (a map), found nothing; write the keys `name`, `cluster` and `timeline`; `windtunnel new FILE` writes an example
         ");
     insta::assert_snapshot!(scenario("hello\n"), @"
         exit 2
         --- stderr
-        error: s.yaml:1:1: expected a scenario (a map), found `hello`
+        error: s.yaml:1:1: expected a scenario (a map), found `hello`; write keys such as `name`, `description`, `ids`, `tags`, `strict`, `parameters`, each with its value
         ");
     insta::assert_snapshot!(scenario("- a\n"), @"
         exit 2
         --- stderr
-        error: s.yaml:1:1: expected a scenario (a map), found a list
+        error: s.yaml:1:1: expected a scenario (a map), found a list; write the keys `name`, `cluster` and `timeline`; `windtunnel new FILE` writes an example
         ");
     insta::assert_snapshot!(scenario("name: n\n"), @"
         exit 2
@@ -308,7 +309,7 @@ fn invalid_yaml_is_reported_with_its_place() {
         exit 2
         --- stderr
         error: s.yaml:2:10: the `{` has no end: add `}` at the end of line 2
-        error: s.yaml:3:11: the timeline is empty: expected at least one step
+        error: s.yaml:3:11: the list of steps is empty: expected at least one
         ");
     insta::assert_snapshot!(scenario("name: n\n\tcluster: {}\n"), @"
         exit 2
@@ -343,12 +344,12 @@ fn all_problems_are_reported_with_the_nearest_names() {
 
     ERROR s/keys.yaml  (the file is invalid)
           s/keys.yaml:2:1: a scenario has no key `clustre`; did you mean `cluster`?
-          s/keys.yaml:5:10: expected nodes (a map), found `many`
+          s/keys.yaml:5:10: expected nodes (a map), found `many`; write `{control-plane: many}`; its keys are `control-plane`, `workers`, `pools`, `labels`, `architectures`, `leases`
           s/keys.yaml:7:3: unknown step `updat`; did you mean `update`?
 
     ERROR s/values.yaml  (the file is invalid)
           s/values.yaml:1:7: expected a name, found a list
-          s/values.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `JIRA-1`
+          s/values.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `okd#1724` or `risk#PreRelease`, found `JIRA-1`
           s/values.yaml:3:20: unknown release 4.99.0: known minors are 4.10, 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.0`?
           s/values.yaml:3:40: expected a Kubernetes minor from "1.23" to "1.36", found `newest`
           s/values.yaml:5:12: expected a duration such as `45s`, `10m` or `1h30m`, found `soon`
@@ -362,10 +363,10 @@ fn all_problems_are_reported_with_the_nearest_names() {
     3 scenarios: 1 passed, 0 failed, 2 invalid files; 0:00:00 of cluster time in $TIME ($N times as fast)
     --- stderr
     error: s/keys.yaml:2:1: a scenario has no key `clustre`; did you mean `cluster`?
-    error: s/keys.yaml:5:10: expected nodes (a map), found `many`
+    error: s/keys.yaml:5:10: expected nodes (a map), found `many`; write `{control-plane: many}`; its keys are `control-plane`, `workers`, `pools`, `labels`, `architectures`, `leases`
     error: s/keys.yaml:7:3: unknown step `updat`; did you mean `update`?
     error: s/values.yaml:1:7: expected a name, found a list
-    error: s/values.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `release#50743` or `risk#PreRelease`, found `JIRA-1`
+    error: s/values.yaml:2:7: expected an id such as `OCP-22641`, `OTA-1321`, `OCPBUGS-29340`, `okd#1724` or `risk#PreRelease`, found `JIRA-1`
     error: s/values.yaml:3:20: unknown release 4.99.0: known minors are 4.10, 4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0; did you mean `4.19.0`?
     error: s/values.yaml:3:40: expected a Kubernetes minor from "1.23" to "1.36", found `newest`
     error: s/values.yaml:5:12: expected a duration such as `45s`, `10m` or `1h30m`, found `soon`
@@ -431,6 +432,20 @@ fn invalid_arguments_are_reported() {
 
         For more information, try '--help'.
         ");
+}
+
+#[test]
+fn reports_are_written_if_all_files_are_invalid() {
+    let environment = TestEnvironment::with(&[("a.yaml", "name: 1\n"), ("b.yaml", "")]);
+    let arguments =
+        ["run", "a.yaml", "b.yaml", "--junit", "j.xml", "--test-results", "r", "--html", "p.html"];
+    let output = environment.run(&arguments);
+    assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
+    let junit = environment.read("j.xml");
+    assert!(junit.contains(r#"tests="2""#) && junit.contains(r#"errors="2""#), "{junit}");
+    assert_eq!(junit.matches(r#"type="scenario""#).count(), 2, "{junit}");
+    assert!(environment.read("r").contains("errors: 2"));
+    assert!(environment.read("p.html").contains("a.yaml"));
 }
 
 #[test]

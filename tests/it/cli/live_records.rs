@@ -161,11 +161,20 @@ timeline:
 const OMITTED: &str = "name: more
 cluster:
   version: 4.18.1
+  nodes: {workers: 3, pools: {gpu: {count: 1, paused: true, max-unavailable: 50%}}}
   objects:
+  - {apiVersion: v1, kind: Secret, metadata: {name: token, namespace: default}, stringData: {a: b}}
+  - {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web, namespace: default}, spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}}
+  - apiVersion: admissionregistration.k8s.io/v1
+    kind: ValidatingWebhookConfiguration
+    metadata: {name: checks}
+    webhooks:
+    - {name: a.example.com, admissionReviewVersions: [v1], sideEffects: None, failurePolicy: Ignore, clientConfig: {url: 'https://example.com/a'}, rules: []}
   - {apiVersion: machineconfiguration.openshift.io/v1, kind: MachineConfigPool, metadata: {name: infra}, spec: {
       nodeSelector: {matchLabels: {node-role.kubernetes.io/infra: ''}}}}
 timeline:
 - apply: {apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: default}}
+- fault: {api: {verb: update, kind: Node}, is: internal-error, times: 1}
 - advance: 5m
 - delete: ConfigMap/default/settings
 - apply: {apiVersion: v1, kind: Node, metadata: {name: worker-0, labels: {example.com/rack: a}}}
@@ -176,16 +185,28 @@ timeline:
 fn a_draft_lists_what_it_leaves_out() {
     let environment = TestEnvironment::with(&[("s.yaml", OMITTED)]);
     assert_eq!(environment.run(&["run", "s.yaml", "--record", "r.jsonl", "--quiet"]).code, Some(0));
-    let draft = environment.run(&["scenario-from", "r.jsonl"]).stdout;
+    let output = environment.run(&["scenario-from", "r.jsonl", "-o", "d.yaml"]);
+    let draft = environment.read("d.yaml");
+    assert!(output.stderr.contains("left out: Secrets (1: default/token): "), "{output}");
+    for kept in [
+        "workers: 3, pools: {gpu: {count: 1, paused: true, max-unavailable: \"50%\"}}",
+        "kind: PodDisruptionBudget, metadata: {name: web, namespace: default}",
+        "kind: MachineConfigPool, metadata: {name: infra}",
+        "kind: ValidatingWebhookConfiguration",
+        "- apply: {apiVersion: v1, kind: ConfigMap",
+        "- delete: ConfigMap/default/settings\n",
+        "- patch: {object: Node/worker-0, merge: {metadata: {labels: {example.com/rack: a}}}}\n",
+    ] {
+        assert!(draft.contains(kept), "{kept}\n{draft}");
+    }
+    assert_eq!(environment.run(&["run", "d.yaml", "--quiet", "--lenient"]).code, Some(0), "{draft}");
     let comments: Vec<&str> = draft.lines().skip(2).take_while(|line| line.starts_with('#')).collect();
     assert_eq!(
         comments,
         [
             "# The record has more, which this draft leaves out:",
-            "# - the pool infra",
-            "# - at 0:00:00, create of ConfigMap/default/settings by administrator",
-            "# - at 0:05:00, delete of ConfigMap/default/settings by administrator",
-            "# - at 0:05:00, patch of Node/worker-0 by administrator",
+            "# - Secrets (1: default/token): a record has no values of Secrets: create them under `objects`",
+            "# - faults and other steps (1: the API server answers internal-error to update Node once): objects show the effects of such steps and not the steps: add them",
         ]
     );
 }

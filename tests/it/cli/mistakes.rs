@@ -7,7 +7,40 @@ const HEAD: &str =
     "name: n\ncluster: {version: 4.18.3, nodes: {workers: 2}}\nreleases:\n  4.18.9:\ntimeline:\n";
 
 /// Wrong steps, and what `lint` prints about each.
-const STEPS: [(&str, &str); 22] = [
+const STEPS: [(&str, &str); 31] = [
+    ("- update: v4.18.9\n", "error: s.yaml:6:11: expected an update such as `{to: 4.14.8}`"),
+    (
+        "- update: {to: v4.18.9}\n",
+        "error: s.yaml:6:16: expected a version such as `4.14.8`, found `v4.18.9`; write `4.18.9`",
+    ),
+    (
+        "- delete: worker-0\n",
+        "error: s.yaml:6:11: expected an object with its kind, such as `Node/worker-0` or `Pod/<namespace>/worker-0`, found `worker-0`",
+    ),
+    (
+        "- expect: {alert: ClusterOperatorDown}\n",
+        "expected an alert (a map), found `ClusterOperatorDown`; write `{name: ClusterOperatorDown}`",
+    ),
+    (
+        "- expect: {object: Node/worker-0, fields: [spec.x]}\n",
+        "expected fields by path (a map), found a list; write `{spec.x: ...}`, each name with its value",
+    ),
+    (
+        "- expect: {writes: {by: administrator}}\n",
+        "expected a list of writes, found a map; begin each item with `- `",
+    ),
+    (
+        "- expect: {object: ClusterOperator/etcd, condition: {type: Available, status: yes}}\n",
+        "found `yes`; write `\"True\"`",
+    ),
+    (
+        "- expect: {object: ClusterOperator/etcd, condition: {type: Available, message: '/(/'}}\n",
+        "unclosed group; write `\\` before a character that is meant literally",
+    ),
+    (
+        "- run: oc adm upgarde --to 4.18.9\n",
+        "error: s.yaml:6:8: expected `oc adm upgrade ...` (also its `status`) or `oc get ...`, found `oc adm upgarde --to 4.18.9`; did you mean `oc adm upgrade`?",
+    ),
     ("\t- advance: 1m\n", "error: s.yaml:6:1: line 6 is indented with a tab: use spaces"),
     (
         "- expect:\n    alert: {name: A}\n     within: 1h\n",
@@ -52,7 +85,10 @@ const STEPS: [(&str, &str); 22] = [
         "- advance: 10\n",
         "error: s.yaml:6:12: expected a duration such as `45s`, `10m` or `1h30m`, found `10`",
     ),
-    ("- update: {to: 4.18}\n", "error: s.yaml:6:16: expected a version such as `4.14.8`, found `4.18`"),
+    (
+        "- update: {to: 4.18}\n",
+        "error: s.yaml:6:16: expected a version such as `4.14.8`, found `4.18`; a release has three numbers, such as `4.18.1`",
+    ),
     (
         "- update: {to: 4.18.10}\n",
         "error: s.yaml:6:16: no release 4.18.10 exists in this scenario: add it to `releases`; did you mean `4.18.9`?",
@@ -93,7 +129,19 @@ fn mistakes_in_scenarios_are_explained() {
 
 /// Wrong steps of features, and what `lint` prints about each; the steps begin in line 3.
 #[cfg(feature = "gherkin")]
-const FEATURE_STEPS: [(&str, &str); 7] = [
+const FEATURE_STEPS: [(&str, &str); 10] = [
+    (
+        "Given a 4.18.3 cluster\nWhen I upgrade my cluster to:\n",
+        "error: f.feature:4:1: expected a table below the step: a line such as `| a | b |` for each row",
+    ),
+    (
+        "Given a 4.18.3 cluster\nAnd this object:\n",
+        "expected an object as YAML in a doc string: below the step, between two lines with `\"\"\"`",
+    ),
+    (
+        "Given a 4.18.3 cluster\nWhen I patch MachineConfigPool/worker with:\n\"\"\"\nspec: {a: b\n\"\"\"\n",
+        "the patch is not valid YAML: line 1, column 7 of the patch: ",
+    ),
     (
         "Give a 4.18.3 cluster\n",
         "error: f.feature:3:1: no step begins with `Give`; did you mean `Given a 4.18.3 cluster`?",
@@ -133,6 +181,22 @@ fn mistakes_in_features_are_explained() {
 }
 
 #[test]
+fn scenarios_in_place_of_records_and_misspelt_keywords_are_explained() {
+    let scenario = format!("{HEAD}- advance: 1m\n");
+    let output = check(&[("s.yaml", &scenario)], &["scenario-from", "s.yaml"]);
+    assert!(output.contains("`windtunnel run s.yaml --record FILE.jsonl` records a run of it"), "{output}");
+    let feature = "Feature: f\n  Secnario: s\n    Given a 4.18.3 cluster\n";
+    let output = check(&[("f.feature", feature)], &["lint", "f.feature"]);
+    assert!(
+        output.contains("error: f.feature:2:3: no keyword is `Secnario:`; did you mean `Scenario:`?"),
+        "{output}"
+    );
+    let list = HEAD.replace("releases:\n  4.18.9:\n", "releases: [4.18.9]\n") + "- advance: 1m\n";
+    let output = check(&[("s.yaml", &list)], &["lint", "s.yaml"]);
+    assert!(output.contains("found a list; write `{4.18.9: ...}`, each name with its value"), "{output}");
+}
+
+#[test]
 fn mistakes_in_flags_are_explained() {
     let environment = TestEnvironment::with(&[("s.yaml", &format!("{HEAD}- advance: 1m\n"))]);
     for (flags, expected) in [
@@ -143,6 +207,8 @@ fn mistakes_in_flags_are_explained() {
         ("--name (", "expected a regular expression such as `rollback|etcd`: unclosed group"),
         ("--shard 3/2", "expected one part of several, such as 2/3, or 0+1/3 for the first"),
         ("--sed 3", "a similar argument exists: '--seed'"),
+        ("--determinism", "a similar argument exists: '--check-determinism'"),
+        ("--seeds 5..1", "expected the smaller seed first: write `1..5`"),
         ("--tags @smoek", "--tags: no scenario matches `@smoek`"),
     ] {
         let words: Vec<&str> = ["run", "s.yaml"].into_iter().chain(flags.split(' ')).collect();

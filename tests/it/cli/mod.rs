@@ -13,6 +13,7 @@ mod dump;
 pub(crate) mod environment;
 #[cfg(feature = "serve")]
 mod envtest;
+mod expected_texts;
 mod explore;
 #[cfg(feature = "gherkin")]
 mod features;
@@ -20,6 +21,7 @@ mod held_before;
 mod help;
 mod hostile_text;
 mod html;
+mod idle_faults;
 mod input;
 #[cfg(all(feature = "live", feature = "serve"))]
 mod insight_producers;
@@ -47,6 +49,7 @@ mod published;
 mod python_controller;
 mod records;
 #[cfg(unix)]
+mod rehearse;
 mod replaced_files;
 mod reports;
 mod restored;

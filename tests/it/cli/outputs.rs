@@ -98,6 +98,42 @@ fn no_folder_is_created_for_a_file_or_above_a_folder() {
 }
 
 #[test]
+fn no_output_replaces_an_input() {
+    let environment = environment();
+    std::os::unix::fs::symlink("calm.yaml", environment.work().join("link.yaml")).unwrap();
+    environment.write("other.feature", "Feature: other\n");
+    let expected = "would be overwritten; name another file\n";
+    for command in FILES {
+        let Some(input) = command.iter().find(|word| word.contains('.')) else { continue };
+        let before = environment.read(input);
+        let why = rejection(&environment, command, input);
+        assert!(why.contains(input) && why.ends_with(expected), "{command:?}: {why}");
+        assert_eq!(environment.read(input), before, "{command:?}");
+    }
+    for path in ["link.yaml", "./calm.yaml", "update.yaml", "other.feature"] {
+        let why = rejection(&environment, FILES[0], path);
+        assert!(why.contains(path) && why.ends_with(expected), "{path}: {why}");
+    }
+    assert_eq!(environment.read("calm.yaml"), CALM);
+}
+
+#[test]
+fn nothing_runs_if_the_folder_of_records_cannot_be_created() {
+    let environment = environment();
+    fs::create_dir(environment.work().join("closed")).unwrap();
+    environment.write("closed/file", "");
+    let output = environment.run(&["run", "calm.yaml", "--record", "closed/file/"]);
+    assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{output}");
+    fs::set_permissions(environment.work().join("closed"), fs::Permissions::from_mode(0o555)).unwrap();
+    if fs::write(environment.work().join("closed/probe"), "").is_ok() {
+        return skipped("user without the rights of root");
+    }
+    let output = environment.run(&["run", "calm.yaml", "--record", "closed/new/"]);
+    let expected = "error: closed/new/: cannot create the folder: Permission denied (os error 13)\n";
+    assert_eq!((output.code, output.stdout.as_str(), output.stderr.as_str()), (Some(2), "", expected));
+}
+
+#[test]
 fn nothing_runs_if_the_folder_of_a_report_is_missing() {
     let environment = environment();
     let output = environment.run(&["run", "calm.yaml", "--junit", "a/j", "--record", "b/r"]);

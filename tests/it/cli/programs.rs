@@ -140,7 +140,7 @@ fn a_mount_does_not_lead_out_of_its_container() {
     let scenario = format!(
         "{HEAD}programs:\n- {{container: default/p/main, command: [sh, -c, echo started; sleep 100000]}}\n\
          timeline:\n{}{}- expect: {{object: Pod/default/p, fields: {{status.phase: Running}}, within: 1m}}\n\
-         - expect: {{log: {{pod: default/p, contains: started}}}}\n",
+         - expect: {{log: {{pod: default/p, contains: started}}, within: 1m}}\n",
         config_map("settings"),
         pod(&format!(
             "{{volumes: [{{name: v, configMap: {{name: settings}}}}], containers: [{{name: main, image: 'quay.io/me/web:1', \
@@ -195,7 +195,7 @@ fn the_command_of_a_container_changes_nothing_of_the_machine() {
     let scenario = format!(
         "{HEAD}programs:\n- {{container: default/p/first, files: {{/payload: ./payload}}}}\n\
          - {{container: default/p/main}}\ntimeline:\n{}\
-         - expect: {{object: Pod/default/p, fields: {{status.phase: Succeeded}}, within: 1m}}\n\
+         - expect: {{object: Pod/default/p, fields: {{status.phase: Succeeded}}, within: 1h}}\n\
          - expect: {{log: {{pod: default/p, contains: moved to the node}}}}\n",
         pod(
             "{restartPolicy: Never, volumes: [{name: v, hostPath: {path: /etc/windtunnel-test}}], initContainers: [\

@@ -150,36 +150,36 @@ fn status_shows_any_moment_of_a_record() {
     environment.run(&["run", "--quiet", "--record", "s.jsonl", "s.yaml"]);
     let status = |args: &[&str]| environment.run(&[&["status", "s.jsonl"], args].concat());
     assert_eq!(status(&["--at", "0s"]).stdout, "The cluster is not updating.\n");
-    insta::assert_snapshot!(status(&["--at", "9m"]).stdout, @r"
-        = Control Plane =
-        Assessment:      Progressing
-        Target Version:  4.14.8 (from 4.14.1)
-        Updating:        kube-apiserver
-        Completion:      6% (2 operators updated, 1 updating, 30 waiting)
-        Duration:        8m47s (Est. Time Remaining: 55m)
-        Operator Health: 33 Healthy
+    insta::assert_snapshot!(status(&["--at", "9m"]).stdout, @"
+    = Control Plane =
+    Assessment:      Progressing
+    Target Version:  4.14.8 (from 4.14.1)
+    Updating:        kube-apiserver
+    Completion:      6% (2 operators updated, 1 updating, 30 waiting)
+    Duration:        8m44s (Est. Time Remaining: 56m)
+    Operator Health: 33 Healthy
 
-        Control Plane Nodes
-        NAME       ASSESSMENT   PHASE     VERSION   EST   MESSAGE
-        master-0   Outdated     Pending   4.14.1    ?     
-        master-1   Outdated     Pending   4.14.1    ?     
-        master-2   Outdated     Pending   4.14.1    ?     
+    Control Plane Nodes
+    NAME       ASSESSMENT   PHASE     VERSION   EST   MESSAGE
+    master-0   Outdated     Pending   4.14.1    ?     
+    master-1   Outdated     Pending   4.14.1    ?     
+    master-2   Outdated     Pending   4.14.1    ?     
 
-        = Worker Upgrade =
+    = Worker Upgrade =
 
-        WORKER POOL   ASSESSMENT   COMPLETION   STATUS
-        worker        Pending      0% (0/3)     3 Available, 0 Progressing, 0 Draining
+    WORKER POOL   ASSESSMENT   COMPLETION   STATUS
+    worker        Pending      0% (0/3)     3 Available, 0 Progressing, 0 Draining
 
-        Worker Pool Nodes: worker
-        NAME       ASSESSMENT   PHASE     VERSION   EST   MESSAGE
-        worker-0   Outdated     Pending   4.14.1    ?     
-        worker-1   Outdated     Pending   4.14.1    ?     
-        worker-2   Outdated     Pending   4.14.1    ?     
+    Worker Pool Nodes: worker
+    NAME       ASSESSMENT   PHASE     VERSION   EST   MESSAGE
+    worker-0   Outdated     Pending   4.14.1    ?     
+    worker-1   Outdated     Pending   4.14.1    ?     
+    worker-2   Outdated     Pending   4.14.1    ?     
 
-        = Update Health =
-        SINCE   LEVEL   IMPACT   MESSAGE
-        8m47s   Info    None     Update is proceeding well
-        ");
+    = Update Health =
+    SINCE   LEVEL   IMPACT   MESSAGE
+    8m44s   Info    None     Update is proceeding well
+    ");
     let table = status(&["--details", "operators"]).stdout;
     assert!(table.contains("\nUpdating Cluster Operators\nNAME "), "{table}");
     let late = status(&["--at", "3000h"]);

@@ -20,14 +20,16 @@ fn rows(page: &str, pair: &str) -> Vec<Vec<String>> {
     rows.map(|row| row.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect()).collect()
 }
 
-/// The cell of a capability set and a topology.
-fn cell(rows: &[Vec<String>], set: &str, topology: &str) -> String {
+/// The outcome in the cell of a capability set and a topology: `safe` of `safe: 0:50:46, back in 0:51:13`. Changes of any
+/// component move the times behind it.
+fn outcome(rows: &[Vec<String>], set: &str, topology: &str) -> String {
     let column = rows[0].iter().position(|name| name == topology).unwrap();
-    rows.iter().find(|row| row[0] == set).unwrap()[column].clone()
+    let cell = &rows.iter().find(|row| row[0] == set).unwrap()[column];
+    cell.split_once(':').map_or(cell.as_str(), |(outcome, _)| outcome).to_owned()
 }
 
 #[test]
-fn some_cells_of_the_page_are_what_the_program_prints() {
+fn some_outcomes_of_the_page_are_what_the_program_prints() {
     let page = page();
     for (from, to, set) in [("4.13", "4.14", "None"), ("4.20", "4.21", "None")] {
         let arguments = [
@@ -45,9 +47,9 @@ fn some_cells_of_the_page_are_what_the_program_prints() {
         ];
         let output = TestEnvironment::new().run(&arguments);
         let pair = format!("{from} to {to}");
-        let printed = cell(&rows(&output.stdout, &pair), set, "SingleReplica");
-        assert_eq!(cell(&rows(&page, &pair), set, "SingleReplica"), printed, "{pair}, {set}");
-        assert_eq!(output.code, Some(i32::from(!printed.starts_with("safe:"))), "{output}");
+        let printed = outcome(&rows(&output.stdout, &pair), set, "SingleReplica");
+        assert_eq!(outcome(&rows(&page, &pair), set, "SingleReplica"), printed, "{pair}, {set}");
+        assert_eq!(output.code, Some(i32::from(printed != "safe")), "{output}");
     }
 }
 

@@ -306,7 +306,7 @@ fn junit_contains_passed_and_failed_scenarios() {
                 <system-out>run it again: windtunnel run s/wrong.yaml --seed 1
 
     the end of the timeline:
-    0:00:00    cluster installed: 319 objects                                                                                                              installer
+    0:00:00    cluster installed: 326 objects                                                                                                              installer
     0:01:00  ok advance 1m
     0:01:00  &gt; expect ClusterVersion/version Progressing=True within 10s
     0:01:10  FAILED expect ClusterVersion/version Progressing=True within 10s

@@ -239,6 +239,20 @@ fn files_of_macos_and_dangling_links_are_skipped_with_a_notice() {
 }
 
 #[test]
+fn a_dump_is_read_once_and_names_what_could_not_be_collected() {
+    let environment = plain();
+    let errors = r#"["poddisruptionbudgets.policy is forbidden"]"#;
+    environment.write("dump/cluster-resources/pod-disruption-budgets-errors.json", errors);
+    environment.write("dump/._version.yaml", "x");
+    let output = environment.run(&["status", "--from", "dump"]);
+    assert_eq!(output.code, Some(0), "{output}");
+    let count = |part: &str| output.stderr.lines().filter(|line| line.contains(part)).count();
+    assert_eq!(count("skipped files that macOS added"), 1, "{output}");
+    assert_eq!(count("not collected: "), 1, "{output}");
+    assert!(output.stderr.contains(": poddisruptionbudgets.policy is forbidden ("), "{output}");
+}
+
+#[test]
 fn as_of_selects_the_moment_and_missing_alerts_are_reported() {
     let environment = TestEnvironment::with(&PLAIN[..5]);
     let output = environment.run(&["status", "--from", "dump", "--as-of", "2024-01-01T00:12:00Z"]);
@@ -380,9 +394,7 @@ fn check_snapshots(command: &str, file: &str, text: &str) {
     let missing = environment.run(&[command, file]);
     assert_eq!(missing.code, Some(2), "{missing}");
     assert!(
-        missing
-            .stderr
-            .contains("resting.txt: No such file or directory (os error 2); `--update-snapshots` writes it"),
+        missing.stderr.contains("resting.txt: No such file or directory (os error 2); `--update` writes it"),
         "{missing}"
     );
     let written = environment.run(&[command, "--update-snapshots", file]);
@@ -399,9 +411,10 @@ fn check_snapshots(command: &str, file: &str, text: &str) {
     assert_eq!(differs.code, Some(1), "{differs}");
     let lines: Vec<&str> = differs.stdout.lines().map(str::trim_start).collect();
     let start = lines.iter().position(|line| *line == "--- suite/kept/updating.txt").unwrap();
-    assert!(lines[start - 1].ends_with(
-        "the status differs from suite/kept/updating.txt (`--update-snapshots` rewrites the file):"
-    ));
+    assert!(
+        lines[start - 1]
+            .ends_with("the status differs from suite/kept/updating.txt (`--update` rewrites the file):")
+    );
     assert_eq!(lines[start + 1], "+++ the status");
     assert!(
         lines[start..]

@@ -104,17 +104,17 @@ const UNSIGNED: &str = "cluster: {version: 4.20.1, payload: 4.20.1, keyrings: [v
 fn an_update_completes() {
     insta::assert_snapshot!(trace(CLUSTER, "- update: {to: 4.20.2}\n- advance: 40m\n"), @r#"
     00:00 administrator: generation 2
-    00:10 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
-    00:10 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 2; Progressing=True  "Working towards 4.20.2"
-    00:10 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 12 done (8% complete)"
-    00:10 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 12 done (25% complete)"
-    00:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
-    00:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 12 done (8% complete)"
-    00:12 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 6 of 12 done (50% complete), waiting on kube-apiserver"
-    11:41 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 7 of 12 done (58% complete)"
-    11:41 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 11 of 12 done (91% complete), waiting on machine-config"
-    21:39 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
-    24:12 cluster-version-operator: no Upgradeable
+    00:13 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
+    00:13 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 2; Progressing=True  "Working towards 4.20.2"
+    00:13 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 13 done (7% complete)"
+    00:13 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 13 done (23% complete)"
+    00:15 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
+    00:15 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 13 done (7% complete)"
+    00:15 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 7 of 13 done (53% complete), waiting on kube-apiserver"
+    04:57 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 8 of 13 done (61% complete)"
+    04:57 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 12 of 13 done (92% complete), waiting on machine-config"
+    21:42 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
+    24:15 cluster-version-operator: no Upgradeable
     "#);
 }
 
@@ -136,7 +136,7 @@ fn a_forced_update_to_a_non_existent_digest_is_cleared() {
     02:04 administrator: generation 4
     02:05 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=Unable to download and prepare the update: fetching update payload: pod version--xxxxx failed at pending with reason \"\" and message \"\" and status initcontainer cleanup is waiting with reason \"ErrImagePull\" and message \"unable to pull image or OCI artifact: pull image err: initializing source docker://IMAGE-0000: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown; artifact err: get manifest: build image source: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown\""
     02:05 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.1\" image=\"IMAGE-2a12\""
-    03:16 cluster-version-operator: observedGeneration 4
+    03:14 cluster-version-operator: observedGeneration 4
     "#);
 }
 
@@ -149,19 +149,19 @@ fn a_forced_update_to_an_unsigned_release_completes_after_its_request_is_cleared
     00:01 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"4.20.2\" image=\"IMAGE-c0bb\" failure=The update cannot be verified: unable to verify sha256:c0bba2cc50e1dd008543aea6b0151150d5cca63447fc543bea34b0918e859f2e against keyrings: verifier-public-key-redhat"
     00:47 cluster-version-operator: observedGeneration 2
     02:00 administrator: generation 3
-    02:14 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
-    02:14 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 3; Progressing=True  "Working towards 4.20.2"
-    02:14 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 12 done (25% complete)"
-    02:16 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
-    02:16 cluster-version-operator: Failing=True UpdatePayloadFailed "Could not update namespace \"openshift-cluster-version\" (1 of 12)"; Progressing=True UpdatePayloadFailed "Unable to apply 4.20.2: the update could not be applied"
-    02:16 cluster-version-operator: Failing=False  ""; Progressing=True  "Working towards 4.20.2"
-    02:16 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 12 done (8% complete)"
-    02:16 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 6 of 12 done (50% complete), waiting on kube-apiserver"
+    02:12 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
+    02:12 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 3; Progressing=True  "Working towards 4.20.2"
+    02:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 3 of 13 done (23% complete)"
+    02:14 cluster-version-operator: Progressing=True  "Working towards 4.20.2"; Upgradeable=False UpdateInProgress "An update is already in progress and the details are in the Progressing condition"
+    02:14 cluster-version-operator: Failing=True UpdatePayloadFailed "Could not update namespace \"openshift-cluster-version\" (1 of 13)"; Progressing=True UpdatePayloadFailed "Unable to apply 4.20.2: the update could not be applied"
+    02:14 cluster-version-operator: Failing=False  ""; Progressing=True  "Working towards 4.20.2"
+    02:14 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 13 done (7% complete)"
+    02:14 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 7 of 13 done (53% complete), waiting on kube-apiserver"
+    06:56 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 8 of 13 done (61% complete)"
+    06:56 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 12 of 13 done (92% complete), waiting on machine-config"
     07:00 administrator: generation 4
-    07:16 cluster-version-operator: observedGeneration 4
-    13:45 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 7 of 12 done (58% complete)"
-    13:45 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 11 of 12 done (91% complete), waiting on machine-config"
-    23:43 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
-    26:16 cluster-version-operator: no Upgradeable
+    07:30 cluster-version-operator: observedGeneration 4
+    23:41 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
+    26:15 cluster-version-operator: no Upgradeable
     "#);
 }

@@ -48,6 +48,16 @@ fn names_the_writes_that_keep_being_rejected() {
     assert!(output.contains(expected), "{output}");
 }
 
+#[test]
+fn insights_that_nothing_publishes_are_a_mistake_of_the_scenario() {
+    let text = "name: n\ncluster: {version: 4.18.3}\nreleases: {4.18.7: }\ntimeline:\n- update: {to: 4.18.7}\n\
+                - expect: {insight: ClusterVersion/version, condition: {type: Updating, status: \"True\"}, within: 10m}\n";
+    let output = check(&[("a.yaml", text)], &["run", "a.yaml", "--quiet"]);
+    assert!(output.contains("FAIL  n (scenario)"), "{output}");
+    let expected = "seen: no insight ClusterVersion/version is published; nothing publishes insights in this cluster: add `insights: true`";
+    assert!(output.contains(expected), "{output}");
+}
+
 /// Returns the first line of the failure of a timeline.
 fn headline(timeline: &str) -> String {
     let output = run(timeline);
@@ -72,14 +82,66 @@ fn the_first_line_has_the_most_telling_cause() {
         "- fault: {operator: dns, is: degraded}\n- update: {to: 4.20.5}\n- expect: {update: complete, within: 2h}\n",
     );
     assert!(degraded.ends_with("; fault: operator dns is degraded"), "{degraded}");
+    let of_node = headline(
+        "- fault: {node: worker-0, is: os-update-fails, message: no space left}\n- update: {to: 4.20.5}\n\
+         - expect: {update: complete, within: 3h}\n",
+    );
+    assert!(of_node.contains("; fault: node worker-0 is os-update-fails"), "{of_node}");
+    let of_pod = headline(
+        "- fault: {pod: openshift-cluster-version/cluster-version-operator-*, is: crash-looping}\n- update: {to: 4.20.5}\n\
+         - expect: {update: complete, within: 3h}\n",
+    );
+    assert!(
+        of_pod
+            .ends_with("; fault: pod openshift-cluster-version/cluster-version-operator-* is crash-looping"),
+        "{of_pod}"
+    );
     let rejected = headline(
         "- update: {image: \"quay.io/o/r@sha256:0000000000000000000000000000000000000000000000000000000000000000\", force: true}\n\
          - expect: {object: ClusterVersion/version, condition: {type: Progressing, status: \"True\"}, within: 10m}\n",
     );
     assert!(
-        rejected.contains("; ReleaseAccepted=False RetrievePayload \"Retrieving payload failed"),
+        rejected.contains("; ReleaseAccepted=False RetrievePayload \"Unable to download")
+            && rejected.contains("manifest unknown"),
         "{rejected}"
     );
+}
+
+/// Returns the last line about the failure of an update of a cluster, which has as many characters as JUnit's message.
+fn last_line(head: &str, timeline: &str) -> String {
+    let text = format!("name: n\n{head}timeline:\n{timeline}- expect: {{update: complete, within: 3h}}\n");
+    let output = check(
+        &[("a.yaml", &text), ("b.yaml", super::scenarios::CALM)],
+        &["run", "a.yaml", "b.yaml", "--quiet"],
+    );
+    let line = output.lines().find(|line| line.starts_with("FAIL a.yaml:"));
+    line.unwrap_or_else(|| panic!("{output}")).to_owned()
+}
+
+#[test]
+fn an_update_that_is_not_accepted_names_versions_and_the_cause_once() {
+    let unsigned = "cluster: {version: 4.18.3}\nreleases: {4.18.7: {openpgp: missing}}\n";
+    let missing = "cluster: {version: 4.18.3}\nreleases: {4.18.7: {pull: manifest-unknown}}\n";
+    let gate = "cluster: {version: 4.15.3, admin-acks: false}\nreleases: {4.16.3: }\n";
+    let back = "cluster: {version: 4.18.7}\nreleases: {4.18.3: }\n";
+    for (head, to, installed, causes) in [
+        (unsigned, "4.18.7", "4.18.3", &["unable to verify sha256:"][..]),
+        (missing, "4.18.7", "4.18.3", &["DeadlineExceeded", "the pull failed: ", "manifest unknown"]),
+        (
+            gate,
+            "4.16.3",
+            "4.15.3",
+            &["acknowledge the gate in ConfigMap openshift-config/admin-acks", "AdminAckRequired"],
+        ),
+        (back, "4.18.3", "4.18.7", &["`force: true`", "4.18.3 is less than the current target 4.18.7"]),
+    ] {
+        let line = last_line(head, &format!("- update: {{to: {to}}}\n"));
+        let seen = format!("seen: the desired version is `{to}`, but `{installed}` is installed; ");
+        assert!(line.contains(&seen) && line.matches("ReleaseAccepted").count() == 1, "{line}");
+        for cause in causes {
+            assert_eq!(line.matches(cause).count(), 1, "{cause}: {line}");
+        }
+    }
 }
 
 #[test]

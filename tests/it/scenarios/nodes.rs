@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use windtunnel::record::{ADMINISTRATOR, Event, INSTALLER, Record, WriteEvent};
-use windtunnel_controllers::faults::Fault;
+use windtunnel_controllers::faults::{Fault, FaultKind};
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
 use windtunnel_core::{Change, ChangeKind, Object, View, condition};
 use windtunnel_openshift::mco::annotations::{
@@ -68,9 +68,26 @@ fn node(by: &str, before: &Object, after: &Object, view: &View) -> Option<String
     None
 }
 
-/// The problem with a reboot that the kubelet reports, if any. `announced` are the nodes whose daemons have
-/// announced a reboot since they were last done: after a boot, the daemon may write before the kubelet does.
-fn reboot(before: &Object, after: &Object, announced: &BTreeSet<String>) -> Option<String> {
+/// The nodes that may boot.
+#[derive(Default)]
+struct Announced {
+    /// The nodes whose daemons have announced a reboot since they were last done: after a boot, the daemon may write before
+    /// the kubelet does.
+    by_daemons: BTreeSet<String>,
+    /// The nodes that have lost their power since they last booted.
+    without_power: BTreeSet<String>,
+    /// Whether the API server has ever failed. Faults that begin meanwhile are not in the record.
+    was_down: bool,
+}
+
+impl Announced {
+    fn contains(&self, node: &str) -> bool {
+        self.was_down || self.by_daemons.contains(node) || self.without_power.contains(node)
+    }
+}
+
+/// The problem with a reboot that the kubelet reports, if any.
+fn reboot(before: &Object, after: &Object, announced: &Announced) -> Option<String> {
     let boot = "/status/nodeInfo/bootID";
     let is_new = !before.text(boot).is_empty() && before.text(boot) != after.text(boot);
     // Before 4.15, only the state shows that a daemon is at work.
@@ -101,7 +118,7 @@ fn pool(before: &Object, after: &Object, view: &View) -> Option<String> {
 }
 
 /// The problem with one write, in the cluster after it, if any.
-fn wrong(write: &WriteEvent, view: &View, announced: &BTreeSet<String>) -> Option<String> {
+fn wrong(write: &WriteEvent, view: &View, announced: &Announced) -> Option<String> {
     let (Some(before), Some(after)) = (&write.before, &write.after) else { return None };
     if [ADMINISTRATOR, INSTALLER].contains(&write.by.as_str()) {
         return None;
@@ -121,22 +138,30 @@ fn wrong(write: &WriteEvent, view: &View, announced: &BTreeSet<String>) -> Optio
     Some(format!("{} {}: {found} ({})", write.kind, write.key.name, write.by))
 }
 
-/// Records that a daemon has announced a reboot, or is done.
-fn track_announcement(write: &WriteEvent, announced: &mut BTreeSet<String>) {
+/// Records that a daemon has announced a reboot, or is done, and that a machine has lost its power, or has booted.
+fn track_announcement(write: &WriteEvent, announced: &mut Announced) {
     let Some(after) = write.after.as_ref().filter(|_| write.kind == "Node") else { return };
+    let name = &write.key.name;
+    let boot = |node: &Object| node.text("/status/nodeInfo/bootID").to_owned();
+    if Fault::from_annotations(after).flatten().is_some_and(|fault| fault.kind == FaultKind::PoweredOff) {
+        announced.without_power.insert(name.clone());
+    } else if write.before.as_ref().is_some_and(|before| boot(before) != boot(after)) {
+        announced.without_power.remove(name);
+    }
     let is_there = annotation(after, CURRENT_CONFIG) == annotation(after, DESIRED_CONFIG);
     if annotation(after, POST_CONFIG_ACTION) == "Rebooting" {
-        announced.insert(write.key.name.clone());
+        announced.by_daemons.insert(name.clone());
     } else if annotation(after, STATE) == "Done" && is_there {
-        announced.remove(&write.key.name);
+        announced.by_daemons.remove(name);
     }
 }
 
 /// The first write to a node or a pool that contradicts earlier writes.
 pub(super) fn contradiction(record: &Record) -> Option<String> {
-    let (mut view, mut announced) = (View::default(), BTreeSet::new());
+    let (mut view, mut announced) = (View::default(), Announced::default());
     record.entries.iter().find_map(|entry| {
         let Event::Write(write) = &entry.event else { return None };
+        announced.was_down |= write.code >= 500;
         let change = write.change()?;
         view.apply(&change);
         let found = wrong(write, &view, &announced);
@@ -175,10 +200,14 @@ fn finds_contradictions_of_nodes() {
         node_of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (POST_CONFIG_ACTION, "")], "2", false);
     let before_boot =
         node_of(&[(CURRENT_CONFIG, "a"), (DESIRED_CONFIG, "a"), (POST_CONFIG_ACTION, "")], "1", false);
-    assert_eq!(reboot(&before_boot, &booted, &BTreeSet::from(["w".to_owned()])), None);
-    let unannounced = reboot(&before_boot, &booted, &BTreeSet::new()).unwrap();
+    let mut announced = Announced::default();
+    let unannounced = reboot(&before_boot, &booted, &announced).unwrap();
     assert_eq!(unannounced, "was rebooted although its daemon had not announced it");
-    assert!(reboot(&idle, &booted, &BTreeSet::new()).is_some(), "idle, in an old release");
+    assert!(reboot(&idle, &booted, &announced).is_some(), "idle, in an old release");
+    announced.by_daemons.insert("w".to_owned());
+    assert_eq!(reboot(&before_boot, &booted, &announced), None);
+    announced = Announced { without_power: announced.by_daemons, ..Announced::default() };
+    assert_eq!(reboot(&before_boot, &booted, &announced), None);
 }
 
 #[test]

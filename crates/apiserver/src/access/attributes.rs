@@ -61,8 +61,12 @@ impl<'a> Attributes<'a> {
             Method::Delete => "delete",
             Method::Options | Method::Other => "",
         };
-        // A namespace object counts as an object in the namespace of its own name.
-        let is_namespace = path.group.is_empty() && path.resource == "namespaces" && !path.name.is_empty();
+        // A namespace object counts as an object in the namespace of its own name. So does a Project, which is one.
+        let is_namespace = !path.name.is_empty()
+            && matches!(
+                (&*path.group, &*path.resource),
+                ("", "namespaces") | ("project.openshift.io", "projects")
+            );
         let namespace = if is_namespace { &path.name } else { &path.namespace };
         // The rest of the path after the subresource, as in `proxy/x/y`, does not matter for authorization.
         let subresource = path.subresource.split('/').next().unwrap_or_default();

@@ -26,6 +26,7 @@ use crate::request::clock_skew::ClockSkew;
 use crate::request::options::WriteOptions;
 use crate::request::view::View;
 use crate::request::{Method, Request, ResourcePath};
+use crate::selector::Visible;
 use crate::store::Stored;
 
 /// The owners of an object's fields before it is written.
@@ -67,6 +68,8 @@ pub(crate) struct RequestInfo<'a> {
     pub(crate) past: Option<u64>,
     /// The difference of the client's clock, because of a fault.
     pub(crate) skew: Option<ClockSkew>,
+    /// The objects that the client may see in a kind of an aggregated API server; `None` for all.
+    pub(crate) visible: Option<Visible>,
 }
 
 /// The form of the response.
@@ -145,7 +148,9 @@ impl ReplyForm {
         let objects = match &info.kind.custom {
             Some(_) => Objects::Custom,
             // Only these have columns.
-            None if info.kind.rules.stored && matches!(&*info.path.subresource, "" | "scale" | "status") => {
+            None if (info.kind.rules.stored || info.kind.is_aggregated())
+                && matches!(&*info.path.subresource, "" | "scale" | "status") =>
+            {
                 Objects::BuiltIn
             }
             None => Objects::Answers,
@@ -166,7 +171,7 @@ impl<'a> RequestInfo<'a> {
         request: &'a Request<'a>,
         now: Time,
     ) -> Self {
-        Self { kind, path, request, now, past: None, skew: None }
+        Self { kind, path, request, now, past: None, skew: None, visible: None }
     }
 
     /// Whether it is a watch: by the prefix of its path, or by the `watch` parameter of a list.

@@ -58,6 +58,8 @@ pub(crate) struct Faults {
     watches: u64,
     /// Counts the changes of what open watches show.
     epoch: u64,
+    /// Whether etcd has no quorum.
+    has_lost_quorum: bool,
 }
 
 impl Faults {
@@ -71,6 +73,11 @@ impl Faults {
     pub(crate) fn heal(&mut self, requests: Option<&RequestFilter>) {
         self.active.retain(|active| requests.is_some_and(|healed| active.fault.requests != *healed));
         self.epoch += 1;
+    }
+
+    /// Makes all requests to stored kinds time out while there is no quorum.
+    pub(crate) fn set_quorum(&mut self, has_quorum: bool) {
+        self.has_lost_quorum = !has_quorum;
     }
 
     /// Gives random faults to clients from now on.
@@ -96,7 +103,7 @@ impl Faults {
 
     /// Whether no request can meet a fault.
     pub(crate) fn is_empty(&self) -> bool {
-        self.active.is_empty() && self.random.is_none()
+        self.active.is_empty() && self.random.is_none() && !self.has_lost_quorum
     }
 
     /// Whether a fault may change what clients see.

@@ -41,7 +41,7 @@ struct Selected<'a> {
 impl Faults {
     /// The fault of a request, if one matches it. Counts the match.
     pub(crate) fn verdict(&mut self, info: &RequestInfo<'_>) -> Option<Verdict> {
-        if self.active.is_empty() && self.random.is_none() {
+        if self.is_empty() {
             return None;
         }
         let RequestInfo { kind, path, request, now, .. } = info;
@@ -56,6 +56,9 @@ impl Faults {
             program: request.user.program(),
         };
         let selected = Selected { attributes, resource: &kind.resource, namespace: &path.namespace };
+        if self.has_lost_quorum && kind.rules.stored {
+            return Some(verdict(&fault_of(ErrorFault::Timeout.into()), &selected));
+        }
         let verdict = self.injected(&selected, request.user.process(), *now);
         if verdict.is_some() || !kind.rules.stored || request.via != Via::Client {
             return verdict;

@@ -23,6 +23,14 @@ impl<'a> Objects<'a> {
         Some(Object::from(kind.served(entry).whole()))
     }
 
+    /// The objects of a kind, in order of namespace and name.
+    pub(crate) fn list(self, resource: &Resource) -> Vec<Object> {
+        let Some(kind) = self.catalog.find(&resource.group, &resource.version, &resource.plural) else {
+            return Vec::new();
+        };
+        self.store.list(kind.table, "").map(|(.., entry)| Object::from(kind.served(entry).whole())).collect()
+    }
+
     /// Sets the current address of the Service of a webhook call.
     pub(crate) fn with_service_endpoint(self, call: HookCall) -> HookCall {
         with_service_endpoint(call, |resource, namespace, name| self.get(resource, namespace, name))

@@ -19,6 +19,10 @@ pub(crate) enum View {
     Event(Resource),
     /// A HorizontalPodAutoscaler of v1, stored as v2.
     Autoscaler(Resource),
+    /// A kind of an aggregated API server with the fields of a stored kind.
+    Alias(Resource),
+    /// A kind of an aggregated API server whose objects are not stored.
+    Computed,
 }
 
 /// Fields of a core event, with their names in `events.k8s.io`.
@@ -48,8 +52,11 @@ impl View {
 
     fn storage(&self) -> Option<&Resource> {
         match self {
-            Self::Storage => None,
-            Self::Renamed(storage) | Self::Event(storage) | Self::Autoscaler(storage) => Some(storage),
+            Self::Storage | Self::Computed => None,
+            Self::Renamed(storage)
+            | Self::Event(storage)
+            | Self::Autoscaler(storage)
+            | Self::Alias(storage) => Some(storage),
         }
     }
 }
@@ -85,6 +92,11 @@ impl Kind {
         matches!(self.view, View::Storage | View::Renamed(_))
     }
 
+    /// Whether an aggregated API server has this kind.
+    pub(crate) fn is_aggregated(&self) -> bool {
+        matches!(self.view, View::Alias(_) | View::Computed)
+    }
+
     /// Whether Kubernetes 1.`minor` serves this kind.
     pub(crate) fn is_served(&self, minor: u32) -> bool {
         self.minors.contains(&minor)
@@ -96,7 +108,7 @@ impl Kind {
         match &self.view {
             View::Event(_) => rename(object, |(core, new)| (new, core)),
             View::Autoscaler(_) => autoscaler::to_v2(object),
-            View::Storage | View::Renamed(_) => {}
+            View::Storage | View::Renamed(_) | View::Alias(_) | View::Computed => {}
         }
         object["apiVersion"] = json!(storage.api_version());
         if !matches!(self.view, View::Renamed(_)) {
@@ -114,10 +126,11 @@ impl Kind {
         match &self.view {
             View::Event(_) => rename(&mut object, |names| names),
             View::Autoscaler(_) => autoscaler::to_v1(&mut object),
-            View::Storage | View::Renamed(_) => {}
+            View::Alias(_) => object["kind"] = json!(self.resource.kind),
+            View::Storage | View::Renamed(_) | View::Computed => {}
         }
         object["apiVersion"] = json!(self.resource.api_version());
-        if !matches!(self.view, View::Renamed(_)) {
+        if !matches!(self.view, View::Renamed(_) | View::Alias(_)) {
             let _ = typed::decode(self, &mut object, u32::MAX);
         }
         stored.with(object)
@@ -133,7 +146,9 @@ impl Kind {
             View::Event(_) | View::Autoscaler(_) => {
                 Cow::Owned((*self.as_served(&Stored::new(object.clone(), None))).clone())
             }
-            View::Storage | View::Renamed(_) => strategy::with_template_count(self, object),
+            View::Storage | View::Renamed(_) | View::Alias(_) | View::Computed => {
+                strategy::with_template_count(self, object)
+            }
         }
     }
 }

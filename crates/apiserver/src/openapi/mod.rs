@@ -153,7 +153,8 @@ fn everything(api: &mut Described<'_>, request: &Request<'_>) -> Reply {
 impl Described<'_> {
     /// The document of a group and version; `None` if no kinds are served.
     fn openapi_v3(&mut self, group: &str, version: &str) -> Option<Arc<Document>> {
-        let kinds: Vec<&Kind> = discovery::kinds(self.catalog, group, version).collect();
+        let kinds = discovery::kinds(self.catalog, group, version);
+        let kinds: Vec<&Kind> = kinds.filter(|kind| !kind.is_aggregated()).collect();
         // The document of a group changes when one of its definitions is replaced or removed.
         let newest = kinds.iter().map(|kind| kind.epoch()).max()?;
         let stamp: Stamp = (newest << 16 | kinds.len() as u64, self.minor);
@@ -174,7 +175,8 @@ impl Described<'_> {
     fn document(&self, kinds: &[&Kind], form: Form) -> Value {
         let mut schemas: BTreeMap<String, Value> = BTreeMap::new();
         let mut paths = Map::new();
-        for kind in kinds {
+        // The types of aggregated API servers are unknown.
+        for kind in kinds.iter().filter(|kind| !kind.is_aggregated()) {
             if kind.custom.is_some() {
                 let version = self.version_definition(kind).unwrap_or_default();
                 schemas.extend(custom::schemas(kind, &Source { version, minor: self.minor }, form));

@@ -6,15 +6,25 @@ use windtunnel_core::{Object, Resource};
 use crate::gotext::quote;
 use crate::outbound::hooks::{HookCall, HookService};
 
+const ENDPOINTS: Resource = Resource::namespaced("", "v1", "Endpoints", "endpoints");
 const SERVICES: Resource = Resource::namespaced("", "v1", "Service", "services");
 
 /// Sets the current address of the call's Service. `find` returns an object of the cluster.
 pub(crate) fn with_service_endpoint(
     mut call: HookCall,
-    find: impl FnOnce(&Resource, &str, &str) -> Option<Object>,
+    find: impl Fn(&Resource, &str, &str) -> Option<Object>,
 ) -> HookCall {
     if let Some(service) = &mut call.target.service {
         let found = find(&SERVICES, &service.namespace, &service.name);
+        let is_outside = found.as_ref().is_some_and(|found| found["spec"]["type"] == "ExternalName");
+        let has_address = |endpoints: &Object| {
+            endpoints
+                .list("/subsets")
+                .iter()
+                .any(|subset| subset["addresses"].as_array().is_some_and(|all| !all.is_empty()))
+        };
+        service.has_backend = is_outside
+            || find(&ENDPOINTS, &service.namespace, &service.name).is_some_and(|found| has_address(&found));
         let missing = || format!("service {} not found", quote(&service.name));
         service.endpoint =
             found.ok_or_else(missing).and_then(|found| address(&found.to_value()["spec"], service));

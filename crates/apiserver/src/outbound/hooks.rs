@@ -42,13 +42,15 @@ pub struct HookService {
     pub port: u16,
     /// The address of the service at the time of the call, as `host:port`, or the error of resolving it.
     pub endpoint: Result<String, String>,
+    /// Whether a program behind the service is ready: its Endpoints have an address, or it is of type ExternalName.
+    pub has_backend: bool,
 }
 
 impl HookService {
     /// A service without a resolved address.
     pub(crate) fn new(namespace: &str, name: &str, port: u16) -> Self {
         let endpoint = Err("the service is not resolved yet".to_owned());
-        Self { namespace: namespace.to_owned(), name: name.to_owned(), port, endpoint }
+        Self { namespace: namespace.to_owned(), name: name.to_owned(), port, endpoint, has_backend: false }
     }
 }
 

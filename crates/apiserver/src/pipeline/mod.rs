@@ -8,7 +8,7 @@
 //! | inject faults | `Faults::verdict`, [`ApiServer::past`] | `faults/` |
 //! | match the route | [`routes::check`]: the methods and media types of a built-in kind | `pipeline/routes` |
 //! | negotiate | [`ApiServer::negotiate`]: options, media types, warnings | `call/`, `request/accept/` |
-//! | dispatch | [`ApiServer::dispatch`]: a subresource or a verb | `subresources/`, `verbs/` |
+//! | dispatch | [`ApiServer::dispatch`]: a subresource or a verb, or a kind of an aggregated server | `subresources/`, `verbs/`, `pipeline/aggregated` |
 //! | decode, mutate, admit, validate, store | each verb, in that order: see `verbs/create` | `call/decode`, `admission/`, `kinds/`, `schema/`, `store/` |
 //! | notify | the verb, once the object is stored: [`ApiServer::follow`] | `server/derived` lists what follows a change |
 //! | encode | [`ApiServer::present`]: views, tables, conversions; the service encodes the bytes | `reply/view`, `reply/encode/` |
@@ -19,6 +19,7 @@
 //! A request that needs a webhook stops, and restarts from its first stage when the answer is recorded ([`Attempt`]). So no
 //! stage waits.
 
+mod aggregated;
 mod routes;
 
 use std::sync::Arc;
@@ -139,15 +140,33 @@ impl ApiServer {
         if let Some(reply) = programs::answer(programs, access, Objects { catalog, store }, request, now) {
             return Step::Done(reply);
         }
-        let mut access = self.check_access(request);
+        let access = self.check_access(request);
         if attempt.is_new() {
             self.access.usage.add(request, access.is_ok());
         }
+        self.advance_granted(request, access, now, attempt)
+    }
+
+    /// Advances a request whose access is decided.
+    fn advance_granted(
+        &mut self,
+        request: &Request<'_>,
+        mut access: Outcome<()>,
+        now: Time,
+        attempt: &mut Attempt,
+    ) -> Step {
         let (kind, path) = match self.route(request, &mut access, now) {
             Route::Answered(reply) => return Step::Done(reply),
             Route::Kind(kind, path) => (kind, path),
         };
+        if access.is_ok()
+            && kind.is_aggregated()
+            && let Some(step) = self.advance_alias(&kind, request, now, attempt)
+        {
+            return step;
+        }
         let mut info = RequestInfo::new(kind, path, request, now);
+        info.visible = self.visible(&info);
         if access.is_ok() && attempt.is_new() {
             match self.faults.verdict(&info) {
                 Some(Verdict::Refuse(rejection)) => access = Err(rejection),
@@ -300,6 +319,9 @@ impl ApiServer {
 
     /// Runs the subresource or the verb of a call.
     fn run_verb(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        if let Some(reply) = self.aggregated_reply(call)? {
+            return Ok(reply);
+        }
         if let Some(reply) = self.subresource(call)? {
             return Ok(reply);
         }

@@ -6,6 +6,9 @@ mod page;
 mod terms;
 mod text;
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use serde_json::Value;
 pub(crate) use windtunnel_core::selector::selector_matches;
 
@@ -19,11 +22,31 @@ pub(crate) use labels::LabelSelector;
 pub(crate) use page::Continue;
 pub(crate) use text::text;
 
-/// A label selector and a field selector.
+/// A label selector and a field selector, and what the client may see.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selector {
     labels: LabelSelector,
     fields: FieldSelector,
+    visible: Option<Visible>,
+}
+
+/// The annotation of a namespace with the user who requested it as a project.
+const REQUESTER: &str = "openshift.io/requester";
+
+/// The objects that a user sees: those with the names that it might see when its request began, and those that it has
+/// requested since.
+#[derive(Debug, Clone)]
+pub(crate) struct Visible {
+    pub(crate) names: Arc<BTreeSet<String>>,
+    pub(crate) requester: String,
+}
+
+impl Visible {
+    fn has(&self, object: &Value) -> bool {
+        let metadata = &object["metadata"];
+        metadata["name"].as_str().is_some_and(|name| self.names.contains(name))
+            || metadata["annotations"][REQUESTER] == *self.requester
+    }
 }
 
 impl Selector {
@@ -38,12 +61,17 @@ impl Selector {
         let terms = terms::parse(query.get("fieldSelector")).map_err(BoxedRejection::bad_request)?;
         options::list::check(query, watch, profile)?;
         let fields = FieldSelector::of(terms, kind).map_err(BoxedRejection::bad_request)?;
-        Ok(Self { labels, fields })
+        Ok(Self { labels, fields, visible: None })
     }
 
     /// Restricts the selector to one name.
     pub(crate) fn only_name(&mut self, name: &str) {
         self.fields.only_name(name);
+    }
+
+    /// Restricts the selector to the objects that a client may see.
+    pub(crate) fn only_visible(&mut self, visible: Option<&Visible>) {
+        self.visible = visible.cloned();
     }
 
     /// The only name that the selector allows, if it requires one.
@@ -52,10 +80,12 @@ impl Selector {
     }
 
     pub(crate) fn is_everything(&self) -> bool {
-        self.labels.is_everything() && self.fields.is_everything()
+        self.labels.is_everything() && self.fields.is_everything() && self.visible.is_none()
     }
 
     pub(crate) fn matches(&self, object: &Value) -> bool {
-        self.fields.matches(object) && self.labels.matches(&object["metadata"]["labels"])
+        self.fields.matches(object)
+            && self.labels.matches(&object["metadata"]["labels"])
+            && self.visible.as_ref().is_none_or(|visible| visible.has(object))
     }
 }

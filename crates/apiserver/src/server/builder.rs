@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 use windtunnel_core::requests::admission::AdmissionPlugin;
+use windtunnel_core::requests::aggregated::{Aggregated, AggregatedServer};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Resource, resources};
 
@@ -45,6 +46,7 @@ pub struct Builder {
     event_ttl: SignedDuration,
     service_network: ServiceNetwork,
     documents: BTreeMap<String, String>,
+    aggregated: Aggregated,
 }
 
 impl Default for Builder {
@@ -67,6 +69,7 @@ impl Default for Builder {
             event_ttl: SignedDuration::from_hours(1),
             service_network: ServiceNetwork::default(),
             documents: BTreeMap::new(),
+            aggregated: Aggregated::default(),
         }
     }
 }
@@ -154,6 +157,12 @@ impl Builder {
         self
     }
 
+    /// Also serves the kinds of an aggregated API server.
+    #[must_use]
+    pub fn aggregated(self, server: impl AggregatedServer + 'static) -> Self {
+        Self { aggregated: Aggregated(Some(Arc::new(server))), ..self }
+    }
+
     /// The authorization mode; RBAC by default.
     #[must_use]
     pub fn authorization_mode(self, authorization: AuthorizationMode) -> Self {
@@ -196,6 +205,12 @@ impl Builder {
         let mut catalog = Catalog::new(self.minor);
         for kind in builtin::all(|| store.add_table()) {
             catalog.add_builtin(kind);
+        }
+        for kind in self.aggregated.0.iter().flat_map(|server| server.kinds()) {
+            let shown = kind.shows.as_ref();
+            let shown = shown.and_then(|shows| catalog.find(&shows.group, &shows.version, &shows.plural));
+            let table = shown.map(|shown| shown.table);
+            catalog.add_builtin(builtin::aggregated(kind, table.unwrap_or_else(|| store.add_table())));
         }
         let table = |resource: &Resource| {
             catalog.find(&resource.group, &resource.version, &resource.plural).map_or(0, |kind| kind.table)
@@ -240,6 +255,7 @@ impl Builder {
             hooks: self.hooks,
             network: self.service_network,
             paths: Paths::new(self.git_version, self.documents),
+            aggregated: self.aggregated,
         });
         if let Some(saved) = self.saved {
             server.restore(saved, now);

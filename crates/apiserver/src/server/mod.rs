@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windtunnel_core::clock::Time;
+use windtunnel_core::requests::aggregated::Aggregated;
 use windtunnel_core::requests::faults::{RandomFaults, RequestFault, RequestFilter};
 use windtunnel_core::{Identity, Object, Rejection, Resource, Write};
 
@@ -37,7 +38,7 @@ use super::profile::{Profile, Rollout};
 use super::request::{Request, Via};
 use super::store::{Entry, Event, Store, TableId};
 use crate::admission::policy::typing;
-use crate::outbound::hooks::Caller;
+use crate::outbound::hooks::{Caller, Hooks};
 use crate::outbound::upstream::{Programs, Upstream};
 use crate::reply::documents::Documents;
 use crate::server::builder::Builder;
@@ -76,6 +77,8 @@ pub struct ApiServer {
     pub(crate) faults: Faults,
     /// Answers requests to pods.
     pub(crate) programs: Programs,
+    /// The API servers beside this one.
+    pub(crate) aggregated: Aggregated,
     /// When the server creates missing namespaces of its own; `None` if there are none.
     pub(super) missing_namespaces: Option<Time>,
 }
@@ -108,6 +111,7 @@ pub(super) struct Parts {
     pub(super) paths: Paths,
     pub(super) access: Access,
     pub(super) network: ServiceNetwork,
+    pub(super) aggregated: Aggregated,
 }
 
 /// The history no longer has all events after the requested revision.
@@ -141,6 +145,7 @@ impl ApiServer {
             reads: ReadLog::default(),
             faults: Faults::default(),
             programs: Programs::default(),
+            aggregated: parts.aggregated,
             missing_namespaces: None,
         }
     }
@@ -153,6 +158,11 @@ impl ApiServer {
     /// Sets the handler of requests that clients send to pods through `proxy`, and of requests for logs.
     pub fn set_upstream(&mut self, upstream: Arc<dyn Upstream>) {
         self.programs = Programs::new(upstream);
+    }
+
+    /// Calls admission and conversion webhooks through `hooks` from now on.
+    pub fn set_hooks(&mut self, hooks: impl Hooks + 'static) {
+        self.hooks = Caller::new(Arc::new(hooks));
     }
 
     /// Makes a write and returns the stored object; for a deletion, its last state. Skips the encoding of request and response.
@@ -264,6 +274,11 @@ impl ApiServer {
     /// Injects a fault as if it had begun at this revision of the store: watches that have not shown more stay there.
     pub fn fail_since(&mut self, fault: RequestFault, revision: u64) {
         self.faults.inject(fault, revision.min(self.store.revision()));
+    }
+
+    /// Makes all requests to stored kinds time out while etcd has no quorum.
+    pub fn set_quorum(&mut self, has_quorum: bool) {
+        self.faults.set_quorum(has_quorum);
     }
 
     /// Calls `kill` with the id of a process, and with the write in words, when a fault kills a program

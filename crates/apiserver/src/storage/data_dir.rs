@@ -3,6 +3,8 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use redb::backends::FileBackend;
 use redb::{
@@ -33,6 +35,11 @@ const FORMAT: &str = "format";
 /// The current format of the database; others are rejected.
 const FORMAT_NOW: u64 = 1;
 
+/// How often a locked file is opened again. A process that another thread starts has a copy of every open file until it runs its
+/// program, so a lock stays for a moment after its file was closed.
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
 /// The storage of one server. Other processes cannot open it meanwhile.
 #[derive(Debug)]
 pub struct DataDir {
@@ -51,12 +58,15 @@ impl DataDir {
     pub fn open(folder: &Path) -> Result<Self, StorageError> {
         let place = folder.display().to_string();
         let failed = |why: &dyn std::fmt::Display| StorageError(format!("{place}: {why}"));
-        let file = data_file::open(folder, FILE).map_err(StorageError)?;
-        let disk = FileBackend::new(file).map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => failed(&"another process uses it"),
-            other => failed(&other),
-        })?;
-        Self::on(Arc::new(disk), place)
+        for _ in 0..LOCK_TRIES {
+            let file = data_file::open(folder, FILE).map_err(StorageError)?;
+            match FileBackend::new(file) {
+                Ok(disk) => return Self::on(Arc::new(disk), place),
+                Err(DatabaseError::DatabaseAlreadyOpen) => thread::sleep(LOCK_PAUSE),
+                Err(other) => return Err(failed(&other)),
+            }
+        }
+        Err(failed(&"another process uses it"))
     }
 
     /// Opens the database on a disk in memory, and creates it if the disk is empty. Tests see in it what survives a

@@ -80,7 +80,8 @@ impl<'a> Lister<'a> {
     /// Answers a list.
     pub(crate) fn list(self, info: &RequestInfo<'_>) -> Outcome<Reply> {
         let kind = &info.kind;
-        let selector = Selector::of_options(kind, &info.request.query, false, self.profile)?;
+        let mut selector = Selector::of_options(kind, &info.request.query, false, self.profile)?;
+        selector.only_visible(info.visible.as_ref());
         let listed = self.listed(info, &selector, 0)?;
         Ok(Reply::new(
             200,

@@ -65,6 +65,7 @@ impl ApiServer {
         if !call.info.path.name.is_empty() {
             selector.only_name(&call.info.path.name);
         }
+        selector.only_visible(call.info.visible.as_ref());
         let text = query.get("resourceVersion");
         let requested = options::version(text).map_err(|why| {
             let value = crate::gotext::quote(text);

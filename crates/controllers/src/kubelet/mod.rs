@@ -32,7 +32,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use windtunnel_core::pod::node_name;
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, resources};
+use windtunnel_core::{Answer, Change, ChangeKind, Identity, Key, Object, View, resources};
 
 pub use self::capacity::set_capacity;
 use self::lease::NodeLease;
@@ -46,6 +46,7 @@ use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::environment::NodeEnvironment;
 use crate::machine::{Boot, StaticPod};
+use crate::registries_conf::RegistriesConf;
 use crate::version_differences::Differences;
 
 /// The minor version of the kubelet while its Node does not report one.
@@ -63,6 +64,8 @@ pub struct Kubelet {
     static_pods: StaticPods,
     waits: BTreeMap<Key, String>,
     images: BTreeSet<String>,
+    /// The registries and mirrors of the node, once its files are known. They stay while those are unknown again.
+    registries: Option<Arc<RegistriesConf>>,
     node_status: NodeStatus,
     /// `None` if the kubelet does not maintain a Lease.
     lease: Option<NodeLease>,
@@ -87,6 +90,7 @@ impl Kubelet {
             static_pods: StaticPods::default(),
             waits: BTreeMap::new(),
             images: BTreeSet::new(),
+            registries: None,
             node_status: NodeStatus::new(node, None),
             started: false,
             stopped: None,
@@ -130,6 +134,23 @@ impl Kubelet {
         self.queue_lease();
     }
 
+    /// Reads the registries of the node until they are known, and after each change of the node's annotations, which name
+    /// its files.
+    fn read_registries(&mut self, input: &Input<'_>) {
+        let is_other = |change: &Change| {
+            let annotations =
+                |node: &Object| node["metadata"]["annotations"] != change.object["metadata"]["annotations"];
+            change.key.is_kind(&resources::NODES) && change.old.as_ref().is_none_or(annotations)
+        };
+        if self.registries.is_some() && !input.changes.iter().any(is_other) {
+            return;
+        }
+        let node = input.view.get(&resources::NODES, "", &self.node);
+        if let Some(registries) = node.and_then(|node| self.environment.registries(node, input.view)) {
+            self.registries = Some(Arc::new(registries));
+        }
+    }
+
     /// Shifts all deadlines when the clock is set.
     fn leap(&mut self, by: SignedDuration) {
         self.queue.shift_times(by);
@@ -162,7 +183,8 @@ impl Kubelet {
         for signal in std::mem::take(&mut self.missed).iter().chain(input.signals) {
             match signal {
                 Signal::Exited { pod, container, code } => {
-                    if let Some(object) = input.view.get_key(pod) {
+                    let here = |object: &&Object| node_name(object) == self.node;
+                    if let Some(object) = input.view.get_key(pod).filter(here) {
                         let memory = memory_of(&mut self.pods, pod, object, &self.node);
                         memory.exited.insert(container.clone(), *code);
                         let missed = pod::exit_detection_delay(self.streams, object, container);
@@ -269,7 +291,9 @@ impl Kubelet {
         if let Some(write) = self.static_pods.correction(pod, &self.node, site.view, site.now) {
             return self.queue.send(pod, write, &mut step.writes);
         }
-        let Some(object) = site.view.get_key(pod) else { return self.forget(pod) };
+        // Another pod of the same name, such as the next one of a StatefulSet, may run elsewhere or nowhere yet.
+        let here = |object: &&Object| node_name(object) == self.node;
+        let Some(object) = site.view.get_key(pod).filter(here) else { return self.forget(pod) };
         let address = self.address_of(object, site);
         let memory = memory_of(&mut self.pods, pod, object, &self.node);
         memory.address = address;
@@ -322,14 +346,17 @@ impl Actor for Kubelet {
         if self.update_stopped(input, &mut step) {
             return step;
         }
+        self.read_registries(input);
         if !self.started {
             self.adopt(input.view);
         }
         self.notice(input, &mut step);
-        let environment = Arc::clone(&self.environment);
+        let (environment, registries) =
+            (Arc::clone(&self.environment), self.registries.clone().unwrap_or_default());
         let site = SyncContext {
             view: input.view,
             environment: &*environment,
+            registries: &registries,
             streams: self.streams,
             minor: kubelet_minor(input.view, &self.node),
             host: input.view.get(&resources::NODES, "", &self.node).and_then(network::address_of),

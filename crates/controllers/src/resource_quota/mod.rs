@@ -7,13 +7,12 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::quota::UsageCount;
-use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
-use windtunnel_core::{Change, Identity, Key, Object, Resource, View, Write};
+use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, RESOURCE_QUOTAS};
+use windtunnel_core::{Change, Identity, Key, Object, View, Write};
 
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 
-const QUOTAS: Resource = Resource::namespaced("", "v1", "ResourceQuota", "resourcequotas");
 /// The interval at which all quotas are counted again (`--resource-quota-sync-period`).
 const RESYNC: SignedDuration = SignedDuration::from_mins(5);
 /// Kinds that count under names of their own, which exist even without objects.
@@ -45,8 +44,8 @@ impl ResourceQuotaController {
         self.resync_at = self.resync_at.map(|at| after(at, input.clock_shift));
         if self.resync_at.is_none_or(|at| at <= input.now) {
             self.resync_at = Some(after(input.now, RESYNC));
-            for quota in input.view.list(&QUOTAS) {
-                self.queue.add(QUOTAS.key_of(quota));
+            for quota in input.view.list(&RESOURCE_QUOTAS) {
+                self.queue.add(RESOURCE_QUOTAS.key_of(quota));
             }
         }
         for change in input.changes {
@@ -57,18 +56,18 @@ impl ResourceQuotaController {
 
     /// Queues the quotas that may limit a changed object.
     fn add_quotas_of(&mut self, change: &Change, view: &View) {
-        if change.key.is_kind(&QUOTAS) {
+        if change.key.is_kind(&RESOURCE_QUOTAS) {
             self.queue.add(change.key.clone());
         }
         if change.key.is_kind(&CUSTOM_RESOURCE_DEFINITIONS) {
-            for quota in view.list(&QUOTAS) {
-                self.queue.add(QUOTAS.key_of(quota));
+            for quota in view.list(&RESOURCE_QUOTAS) {
+                self.queue.add(RESOURCE_QUOTAS.key_of(quota));
             }
         }
-        for quota in view.list_in(&QUOTAS, &change.key.namespace) {
+        for quota in view.list_in(&RESOURCE_QUOTAS, &change.key.namespace) {
             let mut count = UsageCount::new(&quota["spec"], &quota["spec"]["hard"], Time::MIN);
             if count.add_kind(&change.key.group, &change.key.plural) {
-                self.queue.add(QUOTAS.key_of(quota));
+                self.queue.add(RESOURCE_QUOTAS.key_of(quota));
             }
         }
     }
@@ -117,7 +116,7 @@ impl Reconcile for ResourceQuotaController {
         }
         let mut value = quota.to_value();
         value["status"] = status;
-        vec![Write::update_status(&QUOTAS, value)]
+        vec![Write::update_status(&RESOURCE_QUOTAS, value)]
     }
 }
 

@@ -3,22 +3,22 @@
 use serde_json::{Value, json};
 use windtunnel_core::Write;
 use windtunnel_core::clock::rfc3339;
-use windtunnel_core::resources::{CONFIG_MAPS, DEPLOYMENTS, PERSISTENT_VOLUME_CLAIMS, PODS};
+use windtunnel_core::resources::{CONFIG_MAPS, DEPLOYMENTS, PERSISTENT_VOLUME_CLAIMS, PODS, RESOURCE_QUOTAS};
 
-use super::{QUOTAS, ResourceQuotaController};
+use super::ResourceQuotaController;
 use crate::testing::Rig;
 
 fn with_quota(spec: &Value) -> Rig {
     let mut rig = Rig::new();
     rig.seat(|| Box::new(ResourceQuotaController::new()));
-    rig.put(&QUOTAS, json!({ "metadata": { "namespace": "ns", "name": "q" }, "spec": spec }));
+    rig.put(&RESOURCE_QUOTAS, json!({ "metadata": { "namespace": "ns", "name": "q" }, "spec": spec }));
     rig.run(1);
     rig
 }
 
 fn used(rig: &mut Rig) -> Value {
     rig.run(1);
-    rig.view.get(&QUOTAS, "ns", "q").unwrap()["status"]["used"].clone()
+    rig.view.get(&RESOURCE_QUOTAS, "ns", "q").unwrap()["status"]["used"].clone()
 }
 
 fn pod(name: &str, cpu: &str, deadline: Option<i64>) -> Value {
@@ -35,7 +35,7 @@ fn the_status_has_the_limits_and_the_usage() {
     let mut rig = with_quota(&json!({ "hard": hard }));
     let none = json!({ "pods": "0", "requests.cpu": "0", "count/deployments.apps": "0", "configmaps": "0" });
     assert_eq!(used(&mut rig), none);
-    assert_eq!(rig.view.get(&QUOTAS, "ns", "q").unwrap()["status"]["hard"], hard);
+    assert_eq!(rig.view.get(&RESOURCE_QUOTAS, "ns", "q").unwrap()["status"]["hard"], hard);
 
     rig.put(&PODS, pod("a", "500m", None));
     rig.put(&PODS, pod("b", "1", None));
@@ -49,7 +49,7 @@ fn the_status_has_the_limits_and_the_usage() {
     rig.write(&Write::merge_patch_status(&PODS, "ns", "a", json!({ "status": { "phase": "Succeeded" } })));
     assert_eq!(used(&mut rig)["requests.cpu"], "1", "a finished pod uses nothing");
     let fewer = json!({ "spec": { "hard": { "configmaps": null, "pods": "1" } } });
-    rig.write(&Write::merge_patch(&QUOTAS, "ns", "q", fewer));
+    rig.write(&Write::merge_patch(&RESOURCE_QUOTAS, "ns", "q", fewer));
     assert_eq!(used(&mut rig), json!({ "pods": "1", "requests.cpu": "1", "count/deployments.apps": "1" }));
 }
 

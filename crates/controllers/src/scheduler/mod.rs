@@ -42,6 +42,11 @@ pub fn find_node<'v>(pod: &Object, view: &'v View) -> Result<&'v str, String> {
     fit::node_for(pod, view, ControllerVersion::default().differences_in(view))
 }
 
+/// The resources that a pod requests, by name: CPUs in thousandths, others in whole units.
+pub fn requested_resources(pod: &Object) -> BTreeMap<String, i64> {
+    load::requests(pod)
+}
+
 /// The kube-scheduler.
 #[derive(Debug, Clone, Default)]
 pub struct Scheduler {

@@ -1,4 +1,4 @@
-//! The kinds that simulated components read and write, by plural.
+//! The kinds that simulated components read and write, and all other kinds that each Kubernetes API server stores, by plural.
 
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -37,6 +37,17 @@ kinds! {
     INFRASTRUCTURES = cluster("config.openshift.io", "v1", "Infrastructure", "infrastructures");
     /// The settings that all API servers of the cluster share.
     API_SERVERS = cluster("config.openshift.io", "v1", "APIServer", "apiservers");
+    /// Mirrors of repositories for images that pods name by digest.
+    IMAGE_DIGEST_MIRROR_SETS =
+        cluster("config.openshift.io", "v1", "ImageDigestMirrorSet", "imagedigestmirrorsets");
+    /// Mirrors of repositories for images that pods name by tag.
+    IMAGE_TAG_MIRROR_SETS = cluster("config.openshift.io", "v1", "ImageTagMirrorSet", "imagetagmirrorsets");
+    /// The predecessors of ImageDigestMirrorSets.
+    IMAGE_CONTENT_SOURCE_POLICIES = cluster(
+        "operator.openshift.io", "v1alpha1", "ImageContentSourcePolicy", "imagecontentsourcepolicies"
+    );
+    /// The registries that nodes may use (`images.config.openshift.io`).
+    IMAGE_SETTINGS = cluster("config.openshift.io", "v1", "Image", "images");
     /// The proxies between the cluster and the internet.
     PROXIES = cluster("config.openshift.io", "v1", "Proxy", "proxies");
     /// The cloud credentials that components request.
@@ -58,6 +69,12 @@ kinds! {
     /// The progress of a node in applying its MachineConfig.
     MACHINE_CONFIG_NODES =
         cluster("machineconfiguration.openshift.io", "v1", "MachineConfigNode", "machineconfignodes");
+    /// Settings of the kubelets of pools.
+    KUBELET_CONFIGS = cluster("machineconfiguration.openshift.io", "v1", "KubeletConfig", "kubeletconfigs");
+    /// Settings of the container runtimes of pools.
+    CONTAINER_RUNTIME_CONFIGS = cluster(
+        "machineconfiguration.openshift.io", "v1", "ContainerRuntimeConfig", "containerruntimeconfigs"
+    );
     /// Images that the nodes of a pool pull in advance and keep.
     PINNED_IMAGE_SETS =
         cluster("machineconfiguration.openshift.io", "v1", "PinnedImageSet", "pinnedimagesets");
@@ -168,6 +185,48 @@ kinds! {
     PRIORITY_LEVELS = cluster(
         "flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfiguration", "prioritylevelconfigurations"
     );
+    /// Limits for all objects of a namespace together.
+    RESOURCE_QUOTAS = namespaced("", "v1", "ResourceQuota", "resourcequotas");
+    /// Limits and defaults for each object of a namespace.
+    LIMIT_RANGES = namespaced("", "v1", "LimitRange", "limitranges");
+    /// Templates of pods.
+    POD_TEMPLATES = namespaced("", "v1", "PodTemplate", "podtemplates");
+    /// Workloads whose replicas follow a load.
+    AUTOSCALERS = namespaced("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers");
+    /// Rules by which requests from outside reach Services.
+    INGRESSES = namespaced("networking.k8s.io", "v1", "Ingress", "ingresses");
+    /// Classes of Ingresses, each with a controller.
+    INGRESS_CLASSES = cluster("networking.k8s.io", "v1", "IngressClass", "ingressclasses");
+    /// Addresses that Services use.
+    IP_ADDRESSES = cluster("networking.k8s.io", "v1", "IPAddress", "ipaddresses");
+    /// Ranges for the addresses of Services.
+    SERVICE_CIDRS = cluster("networking.k8s.io", "v1", "ServiceCIDR", "servicecidrs");
+    /// The storage drivers of a node.
+    CSI_NODES = cluster("storage.k8s.io", "v1", "CSINode", "csinodes");
+    /// The free capacity of a storage driver.
+    CSI_STORAGE_CAPACITIES =
+        namespaced("storage.k8s.io", "v1", "CSIStorageCapacity", "csistoragecapacities");
+    /// Attachments of volumes to nodes.
+    VOLUME_ATTACHMENTS = cluster("storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments");
+    /// Classes of volumes whose parameters can change.
+    VOLUME_ATTRIBUTES_CLASSES =
+        cluster("storage.k8s.io", "v1", "VolumeAttributesClass", "volumeattributesclasses");
+    /// Changes that the API server makes to writes.
+    MUTATING_ADMISSION_POLICIES =
+        cluster("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicy", "mutatingadmissionpolicies");
+    /// The scopes of policies that change writes.
+    MUTATING_ADMISSION_POLICY_BINDINGS = cluster(
+        "admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings"
+    );
+    /// Classes of devices.
+    DEVICE_CLASSES = cluster("resource.k8s.io", "v1", "DeviceClass", "deviceclasses");
+    /// Requests for devices.
+    RESOURCE_CLAIMS = namespaced("resource.k8s.io", "v1", "ResourceClaim", "resourceclaims");
+    /// Templates of requests for devices.
+    RESOURCE_CLAIM_TEMPLATES =
+        namespaced("resource.k8s.io", "v1", "ResourceClaimTemplate", "resourceclaimtemplates");
+    /// The devices of a node.
+    RESOURCE_SLICES = cluster("resource.k8s.io", "v1", "ResourceSlice", "resourceslices");
     /// Settings of the kubelets and kernels of all nodes. The plain name `Node` refers to [`NODES`] instead.
     NODE_SETTINGS = cluster("config.openshift.io", "v1", "Node", "nodes");
 }

@@ -10,11 +10,13 @@ mod limits;
 mod node;
 mod position;
 mod repair;
+mod replace;
 mod write;
 
 pub use node::{Kind, Node};
 pub use position::position_of_text;
 pub use repair::{Repaired, explain_structure};
+pub use replace::replace_text;
 pub use write::{comment, quoted, scalar};
 
 /// An error in a YAML text, with its position.

@@ -26,7 +26,7 @@ pub fn position_of_text(document: &str, scalar: &Node, line: usize, column: usiz
 
 /// Returns number and style of the line that begins a block of text, such as `key: |-`: the last line that is
 /// not blank. `None` if it begins none.
-fn block_header(above: &[&str]) -> Option<(usize, char)> {
+pub(super) fn block_header(above: &[&str]) -> Option<(usize, char)> {
     let number = above.iter().rposition(|line| !line.trim().is_empty())?;
     let text = above[number].split(" #").next().unwrap_or_default().trim_end();
     let style =

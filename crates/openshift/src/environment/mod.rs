@@ -20,10 +20,12 @@ use std::sync::Arc;
 use semver::Version;
 use windtunnel_controllers::PayloadWorkloads;
 use windtunnel_controllers::environment::{NodeEnvironment, NodeSoftware, Program};
+use windtunnel_controllers::registries_conf::RegistriesConf;
 use windtunnel_controllers::registry::{Image, Registry, Workloads, digest_of, repository_of};
 use windtunnel_core::{Object, View};
 
 use crate::graph::UpdateService;
+use crate::mco;
 use crate::promql::Sample;
 use crate::release::{self, Architecture, Release};
 pub use faults::ReleaseFault;
@@ -196,6 +198,10 @@ impl NodeEnvironment for Environment {
         let named = self.workloads.named.get(pullspec);
         let found = named.cloned().unwrap_or_else(|| self.registry.resolve(pullspec));
         self.release_faults.with_faults(pullspec, found)
+    }
+
+    fn registries(&self, node: &Object, view: &View) -> Option<RegistriesConf> {
+        mco::registries_of(node, view)
     }
 
     fn program(&self, pod: &Object, container: &str, view: &View) -> Option<Program> {

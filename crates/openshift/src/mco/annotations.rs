@@ -31,6 +31,9 @@ pub const LAST_OBSERVED_SERVER_CA: &str = "machineconfiguration.openshift.io/las
 
 /// On MachineConfigs and ControllerConfigs: the commit of the controller that created them.
 pub const GENERATED_BY: &str = "machineconfiguration.openshift.io/generated-by-controller-version";
+/// On ControllerConfigs: the build of the operator. A real controller of another build renders nothing
+/// (`generateRenderedMachineConfig`).
+pub const GENERATED_BY_VERSION: &str = "machineconfiguration.openshift.io/generated-by-version";
 /// On rendered MachineConfigs and ControllerConfigs: their OpenShift version.
 pub const RELEASE_VERSION: &str = "machineconfiguration.openshift.io/release-image-version";
 

@@ -8,7 +8,7 @@ use windtunnel_core::resources::{CONTROLLER_CONFIGS, INFRASTRUCTURES, PROXIES};
 use windtunnel_core::{View, Write};
 
 use super::CONTROLLER_CONFIG;
-use super::annotations::{GENERATED_BY, RELEASE_VERSION};
+use super::annotations::{GENERATED_BY, GENERATED_BY_VERSION, RELEASE_VERSION};
 use crate::certificate::Certificate;
 use crate::release::Release;
 
@@ -38,13 +38,14 @@ pub(super) fn controller_config(release: &Release, infrastructure: &Value, proxy
             "name": CONTROLLER_CONFIG,
             "annotations": {
                 (GENERATED_BY): release.machine_config_commit(),
+                (GENERATED_BY_VERSION): release.machine_config_commit(),
                 (RELEASE_VERSION): release.version.to_string(),
             },
         },
         "spec": {
             "additionalTrustBundle": null,
             "baseOSContainerImage": release.os_image(),
-            "baseOSExtensionsContainerImage": release.image_of("rhel-coreos-extensions"),
+            "baseOSExtensionsContainerImage": release.extensions_image(),
             "cloudProviderCAData": null,
             "cloudProviderConfig": "",
             "clusterDNSIP": CLUSTER_DNS_IP,
@@ -81,6 +82,18 @@ pub(super) fn write(release: &Release, view: &View) -> Write {
         }
     }
     Write::update(&CONTROLLER_CONFIGS, object)
+}
+
+/// The write that updates the proxy of the ControllerConfig to the status of the Proxy, if they differ.
+pub(super) fn proxy_update(view: &View) -> Option<Write> {
+    let existing = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG)?;
+    let proxy = proxy_status(view.get(&PROXIES, "", "cluster").map_or(&Value::Null, |proxy| &**proxy));
+    if existing["spec"]["proxy"] == proxy {
+        return None;
+    }
+    let mut object = existing.to_value();
+    object["spec"]["proxy"] = proxy;
+    Some(Write::update(&CONTROLLER_CONFIGS, object))
 }
 
 /// DNS `cluster`. Its base domain is that of the API's URL.
@@ -177,6 +190,8 @@ mod tests {
         assert_eq!(object["spec"]["other"], "kept");
         assert_eq!(object["metadata"]["annotations"]["other"], "kept");
         assert_eq!(object["metadata"]["annotations"][RELEASE_VERSION], "4.19.1");
+        let commit = release("4.19.1").machine_config_commit();
+        assert_eq!(object["metadata"]["annotations"][GENERATED_BY_VERSION], commit);
         assert_eq!(object["spec"]["releaseImage"], release("4.19.1").image);
         assert!(object["spec"].as_object().is_some_and(|spec| spec.contains_key("proxy")));
     }

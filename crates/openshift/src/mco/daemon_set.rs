@@ -9,8 +9,11 @@ use windtunnel_core::resources::DAEMON_SETS;
 use windtunnel_core::{Key, Object, View, Write};
 
 use super::{DAEMON, NAMESPACE};
+use crate::manifests::MajorMinor;
 use crate::release::Release;
 
+/// From this minor on the error about a time limit is that of a context.
+const HAS_DEADLINES: MajorMinor = (4, 14);
 /// The component with the daemons' image.
 pub(super) const COMPONENT: &str = "machine-config-operator";
 
@@ -23,7 +26,7 @@ pub fn key() -> Key {
 pub(super) fn write(release: &Release, view: &View) -> Option<Write> {
     let wanted = daemon_set(release);
     let Some(found) = view.get_key(&key()) else { return Some(Write::create(&DAEMON_SETS, wanted)) };
-    if has_release(found, release) {
+    if is_of(found, release) {
         return None;
     }
     let patch = json!({ "spec": { "template": wanted["spec"]["template"] } });
@@ -34,7 +37,7 @@ pub(super) fn write(release: &Release, view: &View) -> Option<Write> {
 pub(super) fn is_rolled(release: &Release, view: &View) -> bool {
     view.get_key(&key()).is_some_and(|set| {
         let count = |field: &str| set["status"][field].as_u64().unwrap_or(0);
-        has_release(set, release)
+        is_of(set, release)
             && set.number("/status/observedGeneration") == Some(set.generation())
             && count("updatedNumberScheduled") >= count("desiredNumberScheduled")
             && count("numberUnavailable") == 0
@@ -48,7 +51,29 @@ pub(super) fn installed(release: &Release, nodes: usize) -> Value {
     set
 }
 
-fn has_release(set: &Object, release: &Release) -> bool {
+/// Returns whether the DaemonSet has this release.
+pub(super) fn has_release(release: &Release, view: &View) -> bool {
+    view.get_key(&key()).is_some_and(|set| is_of(set, release))
+}
+
+/// The error about a rollout that took too long.
+pub(super) fn rollout_error(line: MajorMinor, view: &View) -> String {
+    let cause = if line >= HAS_DEADLINES {
+        "context deadline exceeded"
+    } else {
+        "timed out waiting for the condition"
+    };
+    let count = |field: &str| view.get_key(&key()).and_then(|set| set["status"][field].as_u64()).unwrap_or(0);
+    format!(
+        "error during waitForDaemonsetRollout: [{cause}, daemonset {DAEMON} is not ready. status: (desired: {}, updated: {}, ready: {}, unavailable: {})]",
+        count("desiredNumberScheduled"),
+        count("updatedNumberScheduled"),
+        count("numberReady"),
+        count("numberUnavailable"),
+    )
+}
+
+fn is_of(set: &Object, release: &Release) -> bool {
     let container = set.list("/spec/template/spec/containers").first();
     container.is_some_and(|container| container["image"] == release.image_of(COMPONENT))
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use windtunnel_controllers::machine::Disk;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{
-    CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CONTROLLER_CONFIGS, DAEMON_SETS, MACHINE_CONFIG_POOLS, NODES,
-    SERVICE_ACCOUNTS,
+    CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CONTROLLER_CONFIGS, DAEMON_SETS, MACHINE_CONFIG_POOLS,
+    MACHINE_CONFIGS, NODES, PROXIES, SERVICE_ACCOUNTS,
 };
 use windtunnel_core::{Object, Resource, View, Write, name_of};
 
@@ -16,11 +16,13 @@ use super::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN,
     LAST_OBSERVED_SERVER_CA, REASON, REQUIRED, ROLE, STATE,
 };
+use super::cluster_files::ClusterFiles;
 use super::render::render_succeeded;
-use super::rendered::Rendered;
+use super::rendered::{Images, Rendered};
 use super::templates::Settings;
 use super::{
-    CONTROLLER, DAEMON, NAMESPACE, controller_config, daemon_set, layering, membership, pool, templates,
+    CONTROLLER, DAEMON, NAMESPACE, controller_config, daemon_set, layering, membership, pool, registries,
+    templates,
 };
 use crate::manifests::MajorMinor;
 use crate::release::Release;
@@ -95,9 +97,13 @@ fn access(line: MajorMinor) -> Vec<(Resource, Value)> {
         rule(&[""], &["nodes"], &["get", "list", "watch", "patch", "update"]),
         rule(&[""], &["pods"], &reads),
         rule(&[""], &["pods/eviction"], &["create"]),
+        rule(&[""], &["secrets"], &reads),
+        rule(&["config.openshift.io"], &["imagedigestmirrorsets", "images", "imagetagmirrorsets"], &reads),
+        rule(&["operator.openshift.io"], &["imagecontentsourcepolicies"], &reads),
         rule(&[""], &["events"], &["create", "patch", "update"]),
         rule(&["apps"], &["daemonsets"], &reads),
         rule(&[GROUP], &["*"], &changes),
+        rule(&[GROUP], &["machineconfigs"], &["delete"]),
         rule(
             &["operator.openshift.io"],
             &["machineconfigurations", "machineconfigurations/status"],
@@ -158,23 +164,32 @@ pub struct InstalledPools {
     pools: Vec<Value>,
     /// The configuration of each pool, by its name.
     rendered: BTreeMap<String, Rendered>,
+    files: ClusterFiles,
 }
 
 impl InstalledPools {
-    /// The installed objects of `release` with a feature set and with [`custom_pool`]s.
-    pub fn of(release: &Release, feature_set: &str, custom: Vec<Value>) -> Self {
-        let settings = Settings { feature_set, ..Settings::default() };
+    /// The installed objects of `release` with a feature set and with [`custom_pool`]s. `cluster` has the other objects
+    /// from which files of nodes follow: the Proxy, the pull secret, and mirrors.
+    pub fn of(release: &Release, feature_set: &str, custom: Vec<Value>, cluster: &View) -> Self {
+        let registries = registries::files(cluster, release.line(), &release.image).unwrap_or_default();
+        let proxy = cluster.get(&PROXIES, "", "cluster").map_or(&Value::Null, |proxy| &proxy["status"]);
+        let files = ClusterFiles::of(cluster, proxy, registries);
+        let settings = Settings { cgroup_mode: "", feature_set, files: &files };
         let configs = ROLES.map(|role| templates::machine_configs(role, release, None, settings));
         let pools: Vec<Value> = ROLES.map(pool).into_iter().chain(custom).collect();
-        let rendered = pools.iter().map(|pool| {
+        let (os, extensions) = (release.os_image(), release.extensions_image());
+        let images = Images { os: &os, extensions: &extensions };
+        let rendered = pools.iter().filter_map(|pool| {
             let name = name_of(pool);
             // A custom pool has the configuration of workers.
             let sources = &configs[usize::from(name != membership::MASTER)];
             let sources: Vec<&Value> = sources.iter().collect();
-            (name.to_owned(), Rendered::merge_configs(name, &sources, &release.os_image()))
+            let rendered = Rendered::merge_configs(name, &sources, images, release.line());
+            debug_assert!(rendered.is_ok(), "{rendered:?}");
+            Some((name.to_owned(), rendered.ok()?))
         });
         let rendered = rendered.collect();
-        Self { release: release.clone(), feature_set: feature_set.to_owned(), pools, rendered }
+        Self { release: release.clone(), feature_set: feature_set.to_owned(), pools, rendered, files }
     }
 
     /// The configuration of a pool; that of workers for a pool from elsewhere.
@@ -201,15 +216,13 @@ impl InstalledPools {
         since: Time,
     ) -> Vec<(Resource, Value)> {
         let mut objects = access(self.release.line());
-        let settings = Settings { feature_set: &self.feature_set, ..Settings::default() };
+        let settings = Settings { cgroup_mode: "", feature_set: &self.feature_set, files: &self.files };
         objects.push((DAEMON_SETS, daemon_set::installed(&self.release, nodes.len())));
         let config = controller_config::controller_config(&self.release, infrastructure, proxy);
         objects.push((CONTROLLER_CONFIGS, config));
         for role in ROLES {
             let configs = templates::machine_configs(role, &self.release, None, settings);
-            objects.extend(
-                configs.into_iter().map(|config| (windtunnel_core::resources::MACHINE_CONFIGS, config)),
-            );
+            objects.extend(configs.into_iter().map(|config| (MACHINE_CONFIGS, config)));
         }
         let all: Vec<Object> = self.pools.iter().cloned().map(Object::new).collect();
         let all: Vec<&Object> = all.iter().collect();
@@ -217,6 +230,15 @@ impl InstalledPools {
             self.pools.iter().map(|pool| (MACHINE_CONFIG_POOLS, self.done_pool(pool, &all, nodes, since)));
         objects.extend(done);
         objects
+    }
+
+    /// The rendered MachineConfigs of the installed pools. The pools in `view`, which exist already, own them.
+    pub fn rendered_configs(&self, view: &View) -> Vec<(Resource, Value)> {
+        let (commit, version) = (self.release.machine_config_commit(), self.release.version.to_string());
+        let pools = self.pools.iter().map(name_of);
+        let pools = pools.filter_map(|name| view.get(&MACHINE_CONFIG_POOLS, "", name));
+        let object = |pool: &Object| self.rendered(pool.name()).object(pool, &commit, &version);
+        pools.map(|pool| (MACHINE_CONFIGS, object(pool))).collect()
     }
 
     /// A pool whose nodes have been done since a moment; `all` are the pools of the cluster.
@@ -227,19 +249,30 @@ impl InstalledPools {
         let mut conditions = Vec::new();
         pool::conditions::set(&mut conditions, &render_succeeded(), since);
         object["status"]["conditions"] = Value::Array(conditions);
-        let shared = Object::new(object.clone());
+        let mut shared = object.clone();
+        shared["metadata"]["generation"] = json!(1);
+        let shared = Object::new(shared);
         let members = nodes
             .iter()
             .filter(|node| matches!(membership::pool_of(node, all), Ok(Some(own)) if own == name))
             .map(|node| (node.name().to_owned(), super::node::NodeState::of(node, None)))
             .collect();
         object["status"] = pool::status(&shared, &members, None, self.release.line(), since);
+        // The installation changed these two last.
+        if let Some(conditions) = object["status"]["conditions"].as_array_mut() {
+            conditions.sort_by_key(|condition| {
+                condition["type"].as_str().is_some_and(|kind| kind.starts_with("Updat"))
+            });
+        }
         object
     }
 }
 
 /// Sets the annotations of a `node` in this pool that is done with its installation.
 pub fn annotate_node(node: &mut Value, pool: &str, topology: &str, installed: &InstalledPools) {
+    if node["metadata"]["labels"][membership::OS] == membership::WINDOWS {
+        return;
+    }
     annotate_done_node(node, &installed.rendered(pool).name, topology, installed.release.line());
 }
 
@@ -266,9 +299,15 @@ pub fn annotate_done_node(node: &mut Value, config: &str, topology: &str, line: 
 mod tests {
     use super::*;
     use semver::Version;
+    use windtunnel_core::{Change, ChangeKind};
 
     fn installed(version: &str) -> InstalledPools {
-        InstalledPools::of(&Release::find(&Version::parse(version).unwrap()).unwrap(), "", Vec::new())
+        InstalledPools::of(
+            &Release::find(&Version::parse(version).unwrap()).unwrap(),
+            "",
+            Vec::new(),
+            &View::default(),
+        )
     }
 
     #[test]
@@ -278,6 +317,36 @@ mod tests {
             annotate_node(&mut node, membership::WORKER, "HighlyAvailable", &installed(version));
             assert_eq!(Object::new(node).annotation(LAST_OBSERVED_SERVER_CA), expected, "{version}");
         }
+    }
+
+    #[test]
+    fn the_pools_own_the_rendered_machineconfigs_that_they_name() {
+        let installed = installed("4.18.3");
+        let objects = installed.objects(&[], &Value::Null, &Value::Null, Time::UNIX_EPOCH);
+        let mut view = View::default();
+        for (_, mut pool) in objects.into_iter().filter(|(resource, _)| *resource == MACHINE_CONFIG_POOLS) {
+            pool["metadata"]["uid"] = pool["metadata"]["name"].clone();
+            let key = MACHINE_CONFIG_POOLS.key_of(&pool);
+            let change = Change { kind: ChangeKind::Added, key, object: Object::new(pool), old: None };
+            view.apply(&change);
+        }
+        let configs = installed.rendered_configs(&view);
+        let pools: Vec<&Object> = view.list(&MACHINE_CONFIG_POOLS).collect();
+        assert_eq!(configs.len(), pools.len());
+        for (pool, (_, config)) in pools.iter().zip(&configs) {
+            assert_eq!(pool["spec"]["configuration"]["name"], config["metadata"]["name"]);
+            assert_eq!(config["metadata"]["ownerReferences"][0]["uid"], pool.uid());
+        }
+    }
+
+    #[test]
+    fn an_installed_pool_keeps_the_order_of_its_conditions() {
+        let objects = installed("4.16.0").objects(&[], &Value::Null, &Value::Null, Time::UNIX_EPOCH);
+        let pool = objects.iter().find(|(resource, _)| *resource == MACHINE_CONFIG_POOLS).unwrap();
+        let kinds = pool.1["status"]["conditions"].as_array().unwrap().iter().map(|found| &found["type"]);
+        let expected = ["RenderDegraded", "NodeDegraded", "Degraded", "Updated", "Updating"];
+        assert!(kinds.eq(&expected));
+        assert_eq!(pool.1["status"]["observedGeneration"], 1);
     }
 
     #[test]

@@ -9,27 +9,33 @@ pub(super) const MASTER: &str = "master";
 /// The pool of nodes that match no other pool.
 pub(super) const WORKER: &str = "worker";
 
+/// The label of a node with its operating system, and its value for Windows.
+pub(super) const OS: &str = "kubernetes.io/os";
+pub(super) const WINDOWS: &str = "windows";
+
 /// The pool that updates a node: the control plane's pool, or else the only custom pool that selects it, or
-/// else the worker pool.
+/// else the worker pool (`GetPoolsForNode`).
 ///
 /// # Errors
 /// More than one custom pool selects it.
 pub(super) fn pool_of<'a>(node: &Object, pools: &[&'a Object]) -> Result<Option<&'a str>, String> {
+    if is_windows(node) {
+        return Ok(None);
+    }
     let selects_node = |pool: &&&Object| selects(&pool["spec"]["nodeSelector"], node);
     let selecting: Vec<&str> = pools.iter().filter(selects_node).map(|pool| pool.name()).collect();
     let own: Vec<&str> = selecting.iter().copied().filter(|name| ![MASTER, WORKER].contains(name)).collect();
-    if let Some(master) = selecting.iter().find(|name| **name == MASTER) {
-        return Ok(Some(master));
+    if own.len() > 1 {
+        let (node, count) = (node.name(), own.len());
+        return Err(format!("node {node} belongs to {count} custom roles, cannot proceed with this Node"));
     }
-    match own.as_slice() {
-        [] => Ok(selecting.first().copied()),
-        [only] => Ok(Some(only)),
-        several => Err(format!(
-            "node {} belongs to {} custom roles, cannot proceed with this Node",
-            node.name(),
-            several.len()
-        )),
-    }
+    let master = selecting.iter().find(|name| **name == MASTER);
+    Ok(master.or(own.first()).or(selecting.first()).copied())
+}
+
+/// Another operator manages the nodes with Windows; they are in no pool.
+pub(super) fn is_windows(node: &Object) -> bool {
+    node.label(OS) == Some(WINDOWS)
 }
 
 /// The names of control-plane nodes that exactly one custom pool selects as well (`GetPoolsForNode`).
@@ -93,6 +99,17 @@ mod tests {
         assert_eq!(pool_for(&["router"]), Ok(None));
         let several = "node n belongs to 2 custom roles, cannot proceed with this Node";
         assert_eq!(pool_for(&["worker", "infra", "storage"]), Err(several.to_owned()));
+        assert_eq!(pool_for(&["master", "infra", "storage"]), Err(several.to_owned()));
+    }
+
+    #[test]
+    fn a_windows_node_is_in_no_pool() {
+        let workers = pool("worker");
+        let labels = |os: &str| json!({ "node-role.kubernetes.io/worker": "", (OS): os });
+        for (os, expected) in [("linux", Some("worker")), ("windows", None)] {
+            let node = Object::new(json!({ "metadata": { "name": "n", "labels": labels(os) } }));
+            assert_eq!(pool_of(&node, &[&workers]), Ok(expected), "{os}");
+        }
     }
 
     #[test]

@@ -4,8 +4,10 @@
 //! ControllerConfig. It also keeps a MachineConfigNode per node, in which the other components report
 //! progress ([`config_node`]). Each part of the controller has one task:
 //!
-//! * [`template`] writes the MachineConfigs of the release.
-//! * [`render`] merges them into one per pool.
+//! * [`template`] writes the MachineConfigs of the release, with the files that follow from the cluster
+//!   ([`cluster_files`]): its registries ([`registries`]), pull secret and proxy.
+//! * [`node_settings`] makes MachineConfigs of KubeletConfigs and ContainerRuntimeConfigs.
+//! * [`render`] merges all of them into one per pool ([`rendered`], [`ignition`], [`validity`]).
 //! * [`pool`] selects the nodes of a pool to update next.
 //! * [`drain`] cordons and drains nodes.
 //! * [`boot_images`] records the boot images of the machines.
@@ -20,26 +22,34 @@
 pub mod annotations;
 mod back_off;
 mod boot_images;
+mod cluster_files;
 mod config_node;
 mod controller_config;
 mod daemon;
 mod daemon_set;
 mod drain;
+mod ignition;
 mod image_builder;
 mod install;
 mod layering;
 mod membership;
 mod node;
-mod operands;
+mod node_disruption;
+mod node_settings;
 mod operator;
 mod pace;
+mod paused_certificates;
 mod pinned_images;
 mod pool;
+#[cfg(test)]
+mod recordings;
+mod registries;
 mod render;
 mod rendered;
 pub mod server;
 mod template;
 mod templates;
+mod validity;
 
 use std::sync::Arc;
 
@@ -47,9 +57,10 @@ use semver::Version;
 use serde_json::{Value, json};
 use windtunnel_controllers::Actor;
 use windtunnel_controllers::recorder::{Recorder, Subject};
-use windtunnel_core::resources::{CONTROLLER_CONFIGS, NODE_SETTINGS};
+use windtunnel_controllers::registries_conf::RegistriesConf;
+use windtunnel_core::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODE_SETTINGS};
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Identity, Object, View};
+use windtunnel_core::{Identity, Object, Resource, View};
 
 use crate::environment::Environment;
 use crate::manifests::MajorMinor;
@@ -61,8 +72,8 @@ pub use daemon_set::key as daemon_set;
 pub(super) use drain::DRAIN_ERRORS;
 pub use install::{InstalledPools, annotate_done_node, annotate_node, custom_pool};
 pub(super) use membership::nodes_in_custom_pools;
-pub use operands::operands;
 pub use operator::MachineConfigOperator;
+pub(super) use paused_certificates::PAUSED_CERTIFICATES;
 pub(super) use pinned_images::prefetch::ImagePrefetcher;
 
 /// Namespace of the operator, the controller and the daemons.
@@ -79,11 +90,15 @@ const DAEMON: &str = "machine-config-daemon";
 
 /// The parts of the machine-config controller.
 pub fn controller(environment: &Arc<Environment>, streams: &Streams) -> Vec<Box<dyn Actor>> {
+    let [kubelets, runtimes] = node_settings::controller::SettingsController::all();
     vec![
         Box::new(template::TemplateController::new(Arc::clone(environment))),
+        Box::new(kubelets),
+        Box::new(runtimes),
         Box::new(render::RenderController::new()),
         Box::new(pool::NodeController::new()),
         Box::new(drain::DrainController::new(*streams)),
+        Box::new(paused_certificates::PausedCertificates::default()),
         Box::new(boot_images::controller::BootImageController::new()),
         Box::new(pinned_images::controller::PinnedImageSetController::new()),
         Box::new(image_builder::ImageBuilder::new()),
@@ -123,39 +138,50 @@ pub fn log_name(actor: &str) -> Option<(String, &'static str)> {
     }
 }
 
+/// The registries in the files of a node. `None` if its MachineConfig does not exist.
+pub(crate) fn registries_of(node: &Object, view: &View) -> Option<RegistriesConf> {
+    let config = node.annotation(annotations::CURRENT_CONFIG)?;
+    view.get(&MACHINE_CONFIGS, "", config).map(registries::conf_of)
+}
+
 fn controller_identity() -> Identity {
     Identity::service_account(NAMESPACE, CONTROLLER)
 }
 
 /// Major and minor of the release of the controller and the daemons.
-fn controller_line(view: &View) -> MajorMinor {
+pub(crate) fn controller_line(view: &View) -> MajorMinor {
     let controller = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG);
     let version = controller.and_then(|config| Version::parse(config.annotation(RELEASE_VERSION)?).ok());
     version.map_or((0, 0), |version| (version.major, version.minor))
 }
 
-/// The controller's recorder of Events about a pool. The controller adds its own namespace to the pool
-/// (`NamespacedEventRecorder`), because Events about cluster-scoped objects are only accepted in `default`.
-fn pool_events(pool: &Object) -> Recorder {
-    let involved = json!({
-        "apiVersion": pool["apiVersion"],
-        "kind": "MachineConfigPool",
-        "name": pool.name(),
-        "namespace": NAMESPACE,
-        "uid": pool.uid(),
-        "resourceVersion": pool.resource_version(),
-    });
-    let source = json!({ "component": "machineconfigcontroller" });
-    Recorder::of(Subject { involved, namespace: NAMESPACE.to_owned(), source })
+/// The recorder of Events about a pool from a part of the controller.
+fn pool_events(pool: &Object, component: &str) -> Recorder {
+    controller_events(&MACHINE_CONFIG_POOLS, pool, component)
 }
 
-/// The recorder of Events about a node from `component`, which may have the host after a comma.
-fn node_events(node: &Object, component: &str) -> Recorder {
+/// The recorder of Events about a cluster-scoped object from a part of the controller. The controller adds its own
+/// namespace to the object (`NamespacedEventRecorder`), because Events about cluster-scoped objects are only accepted
+/// in `default`.
+fn controller_events(resource: &Resource, object: &Object, component: &str) -> Recorder {
+    let involved = json!({
+        "apiVersion": resource.api_version(),
+        "kind": resource.kind,
+        "name": object.name(),
+        "namespace": NAMESPACE,
+        "uid": object.uid(),
+        "resourceVersion": object.resource_version(),
+    });
+    let source = json!({ "component": component });
+    let mut events = Recorder::of(Subject { involved, namespace: NAMESPACE.to_owned(), source });
+    events.set_reporting(true);
+    events
+}
+
+/// The recorder of Events about a node from the daemon on `host`.
+fn daemon_events(node: &Object, host: &str) -> Recorder {
     let involved = json!({ "kind": "Node", "name": node.name(), "uid": node.name() });
-    let source = match component.split_once(',') {
-        Some((component, host)) => json!({ "component": component, "host": host }),
-        None => json!({ "component": component }),
-    };
+    let source = json!({ "component": "machineconfigdaemon", "host": host });
     Recorder::of(Subject { involved, namespace: "default".to_owned(), source })
 }
 

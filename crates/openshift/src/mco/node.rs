@@ -1,7 +1,7 @@
 //! The state of a node for the machine-config controller.
 
 use serde_json::Value;
-use windtunnel_core::{Object, condition, node};
+use windtunnel_core::{Object, node};
 
 use super::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, CURRENT_IMAGE, DESIRED_CONFIG, DESIRED_IMAGE, REASON, STATE,
@@ -11,6 +11,9 @@ use super::layering::Layering;
 
 /// The zone label, whose values set the update order.
 const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// The effect of the taint of nodes that wait for their update.
+pub(super) const UPDATE_EFFECT: &str = "PreferNoSchedule";
 
 /// The target of the nodes of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,8 +73,8 @@ pub(super) struct NodeState {
     pub(super) has_pinned_images: bool,
     /// Whether it has the taint of nodes that wait for their update.
     pub(super) tainted: bool,
-    /// Whether it has the annotation with the control plane's topology.
-    pub(super) knows_topology: bool,
+    /// The control plane's topology in its annotation.
+    pub(super) topology: Option<String>,
     /// Its zone. Nodes without one come last.
     zone: Option<String>,
     /// Its creation time.
@@ -92,15 +95,15 @@ impl NodeState {
         Self {
             desired: desired.to_owned(),
             desired_image: images[1].map(str::to_owned),
-            ready: is_ready(node),
+            ready: unready_reason(node).is_none(),
             done: !desired.is_empty() && current == desired && has_image && state == "Done",
             failing: failed && current != desired,
             degraded: failed && !desired.is_empty(),
             reason: text(REASON).to_owned(),
             failure,
             has_pinned_images: true,
-            tainted: taints(node).any(|taint| taint["key"] == UPDATE_IN_PROGRESS),
-            knows_topology: !text(CONTROL_PLANE_TOPOLOGY).is_empty(),
+            tainted: taints(node).any(is_update_taint),
+            topology: node.annotation(CONTROL_PLANE_TOPOLOGY).map(str::to_owned),
             zone: node.label(ZONE).map(str::to_owned),
             created: node.text("/metadata/creationTimestamp").to_owned(),
         }
@@ -137,19 +140,30 @@ impl NodeState {
     }
 }
 
+/// Returns whether a taint is that of nodes that wait for their update. Only key and effect count
+/// (`checkIfNodeHasInProgressTaint`).
+pub(super) fn is_update_taint(taint: &Value) -> bool {
+    taint["key"] == UPDATE_IN_PROGRESS && taint["effect"] == UPDATE_EFFECT
+}
+
 pub(super) fn taints(node: &Object) -> impl Iterator<Item = &Value> {
     node::taints(node).iter()
 }
 
-/// Returns whether a node is ready. Missing conditions do not make it unready.
-fn is_ready(node: &Object) -> bool {
-    let is = |kind: &str, status: &str| {
-        condition::find_in_status(node, kind).is_none_or(|found| found["status"] == status)
-    };
-    is("Ready", "True")
-        && is("DiskPressure", "False")
-        && is("NetworkUnavailable", "False")
-        && !node::is_unschedulable(node)
+/// Why no pods can run on a node. Missing conditions do not make it unready (`checkNodeReady`).
+pub(super) fn unready_reason(node: &Object) -> Option<String> {
+    let expected = [
+        ("Ready", "True", "NotReady"),
+        ("DiskPressure", "False", "OutOfDisk"),
+        ("NetworkUnavailable", "False", "NetworkUnavailable"),
+    ];
+    let wrong = node.conditions().iter().find_map(|found| {
+        let (_, _, text) =
+            expected.iter().find(|(kind, status, _)| found["type"] == *kind && found["status"] != *status)?;
+        Some(format!("{text}={}", found["status"].as_str().unwrap_or_default()))
+    });
+    let wrong = wrong.or_else(|| node::is_unschedulable(node).then(|| "Unschedulable".to_owned()))?;
+    Some(format!("node {} is reporting {wrong}", node.name()))
 }
 
 #[cfg(test)]

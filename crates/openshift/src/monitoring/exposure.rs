@@ -83,6 +83,10 @@ impl Cluster<'_> {
             let text = match rule {
                 MatchingRule::Always => return Exposure::Applies,
                 MatchingRule::PromQl(text) => text,
+                MatchingRule::Other(kind) => {
+                    errors.push(format!("no cluster-version operator knows rules of type {kind}"));
+                    continue;
+                }
             };
             match self.query(text) {
                 Exposure::Error(error) => errors.push(error),

@@ -4,7 +4,7 @@
 //! so an actor keeps them ([`Prometheus`]).
 //!
 //! `http_api/` answers clients of Prometheus, `exposure.rs` says which metrics a dump can have. The alert rules are in
-//! `manifests/base/alerts.yaml`.
+//! `manifests/payload/` and in `manifests/base/alerts.yaml`, `template/` expands their texts.
 
 mod exposure;
 pub mod http_api;
@@ -12,6 +12,7 @@ mod metrics;
 mod prometheus;
 mod rules;
 mod scrapes;
+mod template;
 #[cfg(test)]
 mod tests;
 
@@ -38,6 +39,11 @@ pub fn query(
     now: Time,
 ) -> Result<Value, String> {
     promql::evaluate(expr, &Moment { given: &environment.metrics, ..Moment::scraped(view, now, counted) })
+}
+
+/// Returns the names of all metrics: those that windtunnel computes, and those of the given samples.
+pub fn metric_names(given: &[promql::Sample]) -> std::collections::BTreeSet<String> {
+    metrics::names(given)
 }
 
 /// Evaluates a query of the cluster-version operator, which must result in one sample with value 1 or 0.

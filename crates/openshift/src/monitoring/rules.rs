@@ -8,7 +8,8 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::PROMETHEUS_RULES;
 use windtunnel_core::{Object, View, alert};
 
-use crate::promql::{self, Expr, Labels, Metrics, NAME, Sample, Value};
+use super::template;
+use crate::promql::{self, Expr, Labels, Metrics, NAME, Sample};
 
 /// An alert rule.
 #[derive(Debug, Clone)]
@@ -37,7 +38,7 @@ impl Rule {
     /// The labels and annotations of the alert for a sample of the result.
     pub(super) fn alert(&self, sample: &Sample, metrics: &dyn Metrics) -> (Labels, Labels) {
         let fill = |texts: &Labels| -> Labels {
-            texts.iter().map(|(name, text)| (name.clone(), expand_template(text, sample, metrics))).collect()
+            texts.iter().map(|(name, text)| (name.clone(), template::expand(text, sample, metrics))).collect()
         };
         let mut labels = sample.labels.clone();
         labels.remove(NAME);
@@ -101,36 +102,4 @@ fn rule(rule: &Json, now: Time) -> Result<Rule, String> {
 fn texts(values: &Json) -> BTreeMap<String, String> {
     let values = values.as_object().into_iter().flatten();
     values.map(|(name, text)| (name.clone(), text.as_str().unwrap_or_default().to_owned())).collect()
-}
-
-/// Expands the commands of [`template_value`] in a template. Other text in braces stays unchanged.
-fn expand_template(template: &str, sample: &Sample, metrics: &dyn Metrics) -> String {
-    let (mut out, mut rest) = (String::new(), template);
-    while let Some((before, (inner, after))) =
-        rest.split_once("{{").and_then(|(before, opened)| Some((before, opened.split_once("}}")?)))
-    {
-        out += before;
-        out += &template_value(inner.trim(), sample, metrics).unwrap_or_else(|| format!("{{{{{inner}}}}}"));
-        rest = after;
-    }
-    out + rest
-}
-
-/// The value of a template command: `$value`, `$labels.<name>`, or `query "<PromQL>" | first | label
-/// "<name>"`.
-fn template_value(command: &str, sample: &Sample, metrics: &dyn Metrics) -> Option<String> {
-    let label = |sample: &Sample, name: &str| sample.labels.get(name).cloned().unwrap_or_default();
-    if command == "$value" {
-        return Some(sample.value.to_string());
-    }
-    if let Some(name) = command.strip_prefix("$labels.") {
-        return Some(label(sample, name));
-    }
-    let (query, name) = command.strip_prefix("query \"")?.split_once("\" | first | label \"")?;
-    match promql::evaluate(&promql::parse(query).ok()?, metrics).ok()? {
-        Value::Vector(found) => {
-            Some(found.first().map_or_else(String::new, |first| label(first, name.trim_end_matches('"'))))
-        }
-        _ => None,
-    }
 }

@@ -14,14 +14,14 @@ use windtunnel_core::{Change, Object, View};
 
 use super::health::{WELL, WELL_MESSAGE, WORKING_TOWARDS, target_in};
 use super::unready_nodes::is_about_nodes;
-use super::{Operator, reported_version};
+use super::{NETWORK, Operator, PROGRESS_TIMEOUT, operands, reported_version};
 
 /// The namespaces of the network's DaemonSets.
 const NAMESPACES: [&str; 3] = ["openshift-multus", "openshift-ovn-kubernetes", "openshift-sdn"];
+/// The DaemonSet that reports about nodes name.
+const REPORTED_BY_NODES: &str = "multus";
 /// The annotation of DaemonSets that the cluster can run without.
 const NON_CRITICAL: &str = "networkoperator.openshift.io/non-critical";
-/// How long the status of a DaemonSet may stay the same during a rollout (`ProgressTimeout`).
-const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 /// How long it takes until the operator sees changes of DaemonSets and their pods. A program that runs for a moment
 /// between two failures is not seen.
 const SETTLING: SignedDuration = SignedDuration::from_secs(5);
@@ -69,7 +69,8 @@ impl DaemonSets {
 
     fn examine_one(&mut self, set: &Object, view: &View, now: Time, findings: &mut Findings) {
         let name = format!("/{}/{}", set.namespace(), set.name());
-        let Some(text) = what_is_missing(set, &name) else {
+        let missing = what_is_missing(set, &name).filter(|_| !is_reported_by_nodes(set, view));
+        let Some(text) = missing else {
             self.seen.remove(&name);
             return;
         };
@@ -86,7 +87,7 @@ impl DaemonSets {
         if seen.0 != set["status"] {
             *seen = (set["status"].clone(), now);
         }
-        let late_at = after(seen.1, PATIENCE);
+        let late_at = after(seen.1, PROGRESS_TIMEOUT);
         if late_at < now {
             let since = rfc3339(seen.1);
             findings
@@ -97,6 +98,16 @@ impl DaemonSets {
             findings.recheck_at = Some(findings.recheck_at.map_or(at, |earlier| earlier.min(at)));
         }
     }
+}
+
+/// Whether the operator's report about nodes represents this DaemonSet: one of its own that only waits for pods to be
+/// available, while no pod crash-loops. That report is in the name of one DaemonSet.
+fn is_reported_by_nodes(set: &Object, view: &View) -> bool {
+    let count = |field: &str| set["status"][field].as_i64().unwrap_or(0);
+    let is_updated = count("updatedNumberScheduled") >= count("desiredNumberScheduled");
+    operands::is_own_daemon_set(NETWORK, set)
+        && (is_updated || set.name() == REPORTED_BY_NODES)
+        && crash_looping(set, view).next().is_none()
 }
 
 /// Why the rollout of a DaemonSet is not complete. `None` if it is.
@@ -134,9 +145,14 @@ fn crash_looping<'a>(set: &'a Object, view: &'a View) -> impl Iterator<Item = &'
     view.list_in(&PODS, set.namespace()).filter(is_own).filter(loops).map(Object::name)
 }
 
-/// Whether a `Degraded` condition is a report about DaemonSets.
+/// Whether a condition is a report about DaemonSets.
 pub(super) fn is_own(condition: &Condition) -> bool {
-    condition.kind == "Degraded" && condition.reason == HUNG
+    let reason = match condition.kind.as_str() {
+        "Progressing" => DEPLOYING,
+        "Degraded" => HUNG,
+        _ => return false,
+    };
+    condition.reason == reason && !is_about_nodes(&condition.message)
 }
 
 impl Findings {
@@ -157,12 +173,9 @@ impl Findings {
                 DEPLOYING,
                 format!("{WORKING_TOWARDS}{target}: {text}"),
             )),
-            (Some(target), true) if current.reason == DEPLOYING => Some(Condition::new(
-                "Progressing",
-                "True",
-                "Progressing",
-                format!("{WORKING_TOWARDS}{target}"),
-            )),
+            (Some(target), true) if current.reason == DEPLOYING && !is_about_nodes(&current.message) => Some(
+                Condition::new("Progressing", "True", "Progressing", format!("{WORKING_TOWARDS}{target}")),
+            ),
             (None, false) => Some(Condition::new("Progressing", "True", DEPLOYING, text)),
             (None, true) if current.reason == DEPLOYING && !is_about_nodes(&current.message) => {
                 let version = reported_version(object)?;

@@ -112,7 +112,12 @@ impl FaultReport {
         let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
         // An operator that was never deployed is not available, even with an annotation that heals it.
         let deployed = condition::find(&list, "Available").is_some();
-        if let Some(progressing) = self.progressing(&list) {
+        let is_own_report = |kind: &str| {
+            condition::find(&list, kind).is_some_and(|found| is_own(&Condition::from_value(found)))
+        };
+        if let Some(progressing) =
+            self.progressing(&list).filter(|_| self.stalls() || !is_own_report("Progressing"))
+        {
             condition::set(&mut list, &progressing, now);
         }
         for condition in self.conditions(rejection, now) {

@@ -13,8 +13,10 @@
 mod backup;
 mod daemon_sets;
 mod feature_sets;
+mod guards;
 pub(super) mod health;
 mod kubelet_skew;
+mod operands;
 mod proxy;
 mod rollout;
 mod static_pods;
@@ -29,7 +31,7 @@ use semver::Version;
 use serde_json::{Value, json};
 use windtunnel_controllers::environment::NodeEnvironment;
 use windtunnel_controllers::workqueue::WorkQueue;
-use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
+use windtunnel_controllers::{Actor, Effect, Input, Interest, PayloadWorkloads, Step};
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::cluster_operator::version_of;
 use windtunnel_core::cluster_version::desired_version;
@@ -44,14 +46,19 @@ use crate::environment::Environment;
 use crate::release::{self, Account, Release};
 pub use backup::{BackupController, LAST_MINOR as LAST_MINOR_WITH_BACKUPS};
 use daemon_sets::DaemonSets;
+pub use guards::{ETCD, GuardController};
 use health::{FaultReport, Pace};
 use kubelet_skew::Kubelets;
+pub(super) use operands::exist as has_operands;
+pub use operands::{OperandController, images as operand_images};
 pub use proxy::{NETWORK, ProxyController, proxy_status};
 use rollout::{progress, rollout_in, set_conditions};
 use static_pods::Operand;
 pub use static_pods::{installed_static_pods, operand_namespaces, static_pod_images};
 use unready_nodes::Nodes;
 
+/// How long the network operator waits for progress of a rollout (`ProgressTimeout`).
+const PROGRESS_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// The name in `status.versions` of the release that an operator has reached.
 const OPERATOR: &str = "operator";
 
@@ -127,7 +134,7 @@ impl Operator {
         }
         let findings = self.examine_daemon_sets(view, now);
         let pace = match &health {
-            _ if findings.hold_back() => Pace::Never,
+            _ if findings.hold_back() || self.nodes.hold_back() => Pace::Never,
             Some(health) => health.pace(object),
             None => Pace::Seeded,
         };
@@ -148,7 +155,8 @@ impl Operator {
             next = (rolled || changed).then_some(value);
         }
         let is_free = |kind: &str| health.as_ref().is_none_or(|health| !health.decides(kind));
-        next = self.report_nodes(object, next, is_free, view, now);
+        let line = self.release(&wanted).map_or((0, 0), Release::line);
+        next = self.report_nodes(object, next, is_free, line, view, now);
         next = self.report_daemon_sets(&findings, object, next, is_free, now);
         if let Some(mut value) = next {
             self.set_own_messages(&mut value, view, now);
@@ -176,7 +184,9 @@ impl Operator {
             return None;
         }
         let end = after(self.rollout_start(under_way, wanted, now), self.duration(wanted));
-        let is_through = pace != Pace::Never && self.roll_out_static_pods(wanted, under_way, view, now, step);
+        let is_through = pace != Pace::Never
+            && self.roll_out_static_pods(wanted, under_way, view, now, step)
+            && self.has_rolled_operands(wanted, view);
         if !is_through || pace == Pace::Seeded && end > now {
             self.recheck_at(Some(end).filter(|end| pace == Pace::Seeded && *end > now));
             step.why = format!("the rollout of {} {wanted}", self.facts.cluster_operator).into();
@@ -209,6 +219,17 @@ impl Operator {
         }
         step.effects.extend(rollout.effect);
         rollout.is_through
+    }
+
+    /// Whether its workloads have pods.
+    fn has_pods(&self) -> bool {
+        self.environment.payload_workloads == PayloadWorkloads::InPods
+    }
+
+    /// Returns whether all its workloads have version `wanted`, in clusters whose workloads have pods.
+    fn has_rolled_operands(&self, wanted: &str, view: &View) -> bool {
+        let release = self.release(wanted).filter(|_| self.has_pods());
+        release.is_none_or(|release| operands::are_rolled(&self.facts.cluster_operator, release, view))
     }
 
     /// Whether a condition is its own report about nodes or DaemonSets, not that of an injected fault.
@@ -362,7 +383,9 @@ impl Actor for Operator {
         let pods = self.operand.map(|operand| Interest::In(PODS, operand.namespace.to_owned()));
         let nodes = if self.watches_kubelets() { Some(Interest::Kind(NODES)) } else { self.nodes.interest() };
         let sets = self.daemon_sets.iter().flat_map(|_| DaemonSets::interests());
-        let more = gates.into_iter().chain(pods).chain(nodes).chain(sets);
+        let workloads = self.has_pods().then(|| operands::interests(&self.facts.cluster_operator));
+        let more =
+            gates.into_iter().chain(pods).chain(nodes).chain(sets).chain(workloads.into_iter().flatten());
         [Interest::Object(wanted), Interest::Object(self.key())].into_iter().chain(more).collect()
     }
 

@@ -30,6 +30,11 @@ impl Release {
         self.image_of(OS)
     }
 
+    /// The image with extensions of the nodes' operating system (`baseOSExtensionsContainerImage`).
+    pub fn extensions_image(&self) -> String {
+        self.image_of("rhel-coreos-extensions")
+    }
+
     /// Returns whether this OS image belongs to this release. The multi-architecture image does too.
     pub fn is_of_os(&self, os_image: &str) -> bool {
         let is_image = |architecture| self.image_for(OS, architecture) == os_image;

@@ -105,8 +105,11 @@ fn components_are_sorted_and_require_only_known_capabilities() {
 
 #[test]
 fn objects_of_components_exist_and_are_included_in_the_number_of_manifests() {
-    for component in all().flat_map(|release| release.components.to_vec()) {
-        let found = component.objects.iter().map(|name| crate::manifests::payload(name).len());
+    let all: Vec<_> = all().collect();
+    let components =
+        all.iter().flat_map(|release| release.components.iter().map(|one| (release.line(), one)));
+    for (line, component) in components {
+        let found = component.objects.iter().map(|name| crate::manifests::payload(name, line).len());
         assert!(found.clone().all(|count| count > 0), "{:?}", component.objects);
         assert!(found.sum::<usize>() <= component.manifests as usize, "{}", component.name);
     }
@@ -160,7 +163,7 @@ fn rollouts_of_all_run_levels_take_about_an_hour() {
             }
         }
         let sum = |pick: fn(&(u64, u64)) -> u64| levels.values().map(pick).sum::<u64>() / 60;
-        assert!(sum(|level| level.0) >= 48, "{}", sum(|level| level.0));
+        assert!(sum(|level| level.0) >= 44, "{}", sum(|level| level.0));
         assert!(sum(|level| level.1) <= 75, "{}", sum(|level| level.1));
     }
 }

@@ -20,7 +20,7 @@ use windtunnel_core::clock::{Clock, ScaledClock, Time, WallClock};
 
 pub(super) use endpoint::ClockEndpoint;
 pub(super) use pace::ClockPace;
-pub(super) use start::start_time;
+pub(super) use start::{notice, start_time};
 pub(super) use steer::run;
 
 /// The clock, shared by the cluster and its clients.

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 use windtunnel_controllers::scheduler;
+use windtunnel_core::condition::find as find_condition;
 use windtunnel_core::pod::has_ended;
-use windtunnel_core::resources::{NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS};
+use windtunnel_core::resources::{NODES, POD_DISRUPTION_BUDGETS, PODS};
 use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{Change, ChangeKind, Object, Resource, View};
 
@@ -15,11 +16,13 @@ const JOB_TRACKING: &str = "batch.kubernetes.io/job-tracking";
 /// Finds the budgets and pods at which a drain waits.
 pub(super) fn find<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
     let view = placements(dump);
-    let budgets = dump.all(&POD_DISRUPTION_BUDGETS).filter_map(|budget| {
+    // Those of users are taken over.
+    let is_platforms = |object: &&Object| !dump.namespaces.is_users(object.namespace());
+    let budgets = dump.all(&POD_DISRUPTION_BUDGETS).filter(is_platforms).filter_map(|budget| {
         let why = without_room(dump, budget).or_else(|| without_place(dump, &view, budget))?;
         Some((budget, left_out(budget, why)))
     });
-    let pods = dump.all(&PODS).filter(|pod| !has_ended(pod)).filter_map(|pod| {
+    let pods = dump.all(&PODS).filter(is_platforms).filter(|pod| !has_ended(pod)).filter_map(|pod| {
         let mut finalizers = pod.list("/metadata/finalizers").iter().filter_map(Value::as_str);
         let finalizer = finalizers.find(|finalizer| *finalizer != JOB_TRACKING)?;
         let why = format!(
@@ -28,6 +31,23 @@ pub(super) fn find<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
         Some((pod, left_out(pod, why)))
     });
     budgets.chain(pods).collect()
+}
+
+/// Pods of users that a budget covers and that are not ready: in a run they become ready.
+pub(super) fn unready<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
+    let is_users = |pod: &&Object| dump.namespaces.is_users(pod.namespace()) && !has_ended(pod);
+    let is_unready = |pod: &&Object| {
+        find_condition(pod.conditions(), "Ready").is_some_and(|ready| ready["status"] == "False")
+    };
+    let is_covered = |pod: &&Object| {
+        dump.all(&POD_DISRUPTION_BUDGETS).any(|budget| {
+            budget.namespace() == pod.namespace()
+                && selector_matches(&budget["spec"]["selector"], &pod["metadata"]["labels"])
+        })
+    };
+    let why = "the pod is not ready, so that its budget has less room; in the run it becomes ready";
+    let found = dump.all(&PODS).filter(is_users).filter(is_unready).filter(is_covered);
+    found.map(|pod| (pod, left_out(pod, why))).collect()
 }
 
 /// The nodes and pods of the dump.
@@ -55,7 +75,7 @@ fn without_room(dump: &Dump<'_>, budget: &Object) -> Option<String> {
     }
     let recovers = healthy < expected && desired < expected;
     // A component of the release that is unwell is taken as the fault of its operator.
-    if recovers && is_of_release(dump, budget.namespace()) {
+    if recovers && dump.namespaces.is_of_release(budget.namespace()) {
         return None;
     }
     Some(format!(
@@ -82,14 +102,5 @@ fn without_place(dump: &Dump<'_>, view: &View, budget: &Object) -> Option<String
         format!(
             "{count} of its pods fit on no node once they are evicted, and the budget allows {allowed} to be missing, so that drains wait"
         )
-    })
-}
-
-/// Whether a namespace belongs to the release.
-pub(super) fn is_of_release(dump: &Dump<'_>, namespace: &str) -> bool {
-    let found = dump.all(&NAMESPACES).find(|found| found.name() == namespace);
-    found.is_some_and(|found| {
-        let annotations = found["metadata"]["annotations"].as_object();
-        annotations.into_iter().flatten().any(|(key, _)| key.starts_with("include.release.openshift.io/"))
     })
 }

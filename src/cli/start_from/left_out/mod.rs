@@ -7,10 +7,14 @@
 mod budgets;
 mod webhooks;
 
-use windtunnel_core::resources::{CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
+use std::collections::BTreeSet;
+
+use windtunnel_core::resources::MACHINE_CONFIG_POOLS;
 use windtunnel_core::{Object, Resource, condition, pool};
 
-use crate::plan::{HeldUp, LeftOut};
+use super::pools;
+use crate::dump::origin::Namespaces;
+use crate::plan::LeftOut;
 
 /// Returns an object that is left out, without its file.
 fn left_out(object: &Object, why: impl Into<String>) -> LeftOut {
@@ -21,7 +25,6 @@ fn left_out(object: &Object, why: impl Into<String>) -> LeftOut {
         name: format!("{namespace}{separator}{}", object.name()),
         file: String::new(),
         why: why.into(),
-        holds_up: HeldUp::All,
         is_ignored: false,
     }
 }
@@ -29,6 +32,7 @@ fn left_out(object: &Object, why: impl Into<String>) -> LeftOut {
 /// The objects of a dump by what they are, for the rules of the modules below.
 struct Dump<'d> {
     objects: &'d [&'d Object],
+    namespaces: Namespaces,
 }
 
 impl<'d> Dump<'d> {
@@ -47,18 +51,18 @@ impl<'d> Dump<'d> {
     }
 }
 
-/// Returns the objects of a dump that can hold an update up, from objects with their files. The user accepts that those of
-/// the kinds `ignored` are left out.
-pub(super) fn find(objects: &[(String, Object)], ignored: &[String]) -> Vec<LeftOut> {
+/// Returns the objects of a dump that can hold an update up and are not taken over, from objects with their files. The user
+/// accepts that those of the kinds `ignored` are left out.
+pub(super) fn find(objects: &[(String, Object)], taken: &[Object], ignored: &[String]) -> Vec<LeftOut> {
     let all: Vec<&Object> = objects.iter().map(|(_, object)| object).collect();
-    let dump = Dump { objects: &all };
-    let found = budgets::find(&dump)
-        .into_iter()
-        .chain(webhooks::find(&dump))
-        .chain(pools(&dump))
-        .chain(operators(&dump))
-        .chain(overrides(&dump))
-        .chain(nodes(&dump));
+    let dump = Dump { objects: &all, namespaces: Namespaces::of(all.iter().copied()) };
+    let found = budgets::find(&dump).into_iter().chain(webhooks::find(&dump)).chain(pools(&dump));
+    let key = |object: &Object| {
+        let [kind, namespace] = [object.text("/kind"), object.namespace()].map(str::to_owned);
+        (kind, namespace, object.name().to_owned())
+    };
+    let taken: BTreeSet<_> = taken.iter().map(key).collect();
+    let found = found.filter(|(object, _)| !taken.contains(&key(object))).chain(budgets::unready(&dump));
     let file_of = |object: &Object| {
         objects.iter().find(|(_, other)| other.is_same(object)).map(|(file, _)| file.clone())
     };
@@ -72,9 +76,9 @@ pub(super) fn find(objects: &[(String, Object)], ignored: &[String]) -> Vec<Left
 
 type Found<'d> = (&'d Object, LeftOut);
 
-/// The custom pools that are paused or degraded: their nodes join pool worker in a run.
+/// The pools that are paused or degraded, and whose nodes join pool worker in a run.
 fn pools<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
-    let custom = dump.all(&MACHINE_CONFIG_POOLS).filter(|pool| !["master", "worker"].contains(&pool.name()));
+    let custom = dump.all(&MACHINE_CONFIG_POOLS).filter(|pool| !pools::is_taken(pool));
     let found = custom.filter_map(|pool| {
         let why = if pool::is_paused(pool) {
             "the pool is paused, so that its nodes keep their old version"
@@ -86,44 +90,4 @@ fn pools<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
         Some((pool, left_out(pool, why)))
     });
     found.collect()
-}
-
-/// The installed operators that limit the version of the cluster: `olm.maxOpenShiftVersion` (OLM's documentation).
-fn operators<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
-    let found = dump.of_kind("operators.coreos.com", "ClusterServiceVersion").filter_map(|version| {
-        let properties = version.annotation("olm.properties")?;
-        let properties: serde_json::Value = serde_json::from_str(properties).ok()?;
-        let mut limits =
-            properties.as_array()?.iter().filter(|property| property["type"] == "olm.maxOpenShiftVersion");
-        let limit = limits.find_map(|property| property["value"].as_str())?;
-        let mut numbers = limit.split('.').map(str::parse);
-        let holds_up = match (numbers.next(), numbers.next()) {
-            (Some(Ok(major)), Some(Ok(minor))) => HeldUp::Above(major, minor),
-            // OLM blocks updates to other minor versions if it cannot read the limit.
-            _ => HeldUp::OtherMinor,
-        };
-        let why = format!("the operator allows no release after {limit}");
-        Some((version, LeftOut { holds_up, ..left_out(version, why) }))
-    });
-    found.collect()
-}
-
-/// The ClusterVersion, if parts of the payload are not managed: the operator's check `ClusterVersionOverridesSet`.
-fn overrides<'d>(dump: &Dump<'d>) -> Option<Found<'d>> {
-    let version = dump.all(&CLUSTER_VERSIONS).find(|version| version.name() == "version")?;
-    let set = version.list("/spec/overrides").iter().find(|entry| entry["unmanaged"] == true)?;
-    let why = format!(
-        "spec.overrides has {} {} unmanaged, so that updates to another minor version are rejected",
-        set["kind"].as_str().unwrap_or_default(),
-        set["name"].as_str().unwrap_or_default(),
-    );
-    Some((version, LeftOut { holds_up: HeldUp::OtherMinor, ..left_out(version, why) }))
-}
-
-/// The nodes that are not ready. A real update waits for the pods of operators on them, and their pool does not go on; windtunnel
-/// updates them.
-fn nodes<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
-    let is_ready = |node: &&Object| condition::is_true(node, "Ready");
-    let why = "the node is not ready, so that the DaemonSets of operators and its pool wait for it";
-    dump.all(&NODES).filter(|node| !is_ready(node)).map(|node| (node, left_out(node, why))).collect()
 }

@@ -10,6 +10,7 @@ use windtunnel_core::resources::{
 use windtunnel_core::selector::selector_matches;
 
 use super::{Dump, Found, left_out};
+use crate::dump::origin::is_of_openshift;
 
 /// Finds the webhooks that reject writes of an update because they do not answer, and policies that may reject them.
 pub(super) fn find<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
@@ -27,18 +28,6 @@ pub(super) fn find<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
         (policy, left_out(policy, "the policy may reject writes of an update, and the run does not ask it"))
     });
     webhooks.chain(policies).collect()
-}
-
-/// Whether an operator of the release, or the release itself, made an object.
-fn is_of_openshift(object: &Object) -> bool {
-    let annotations = object["metadata"]["annotations"].as_object();
-    let mut of_release = annotations.into_iter().flatten();
-    let mut owners = object.list("/metadata/ownerReferences").iter();
-    of_release.any(|(key, _)| key.starts_with("include.release.openshift.io/"))
-        || owners.any(|owner| {
-            let version = owner["apiVersion"].as_str().unwrap_or_default();
-            version.split('/').next().is_some_and(|group| group.ends_with(".openshift.io"))
-        })
 }
 
 /// Why a webhook rejects writes of an update; `None` if it answers, fails open, or sees none of them.

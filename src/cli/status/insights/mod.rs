@@ -18,10 +18,11 @@ use super::PrintError;
 use crate::cli::args::StatusArgs;
 use crate::cli::files::records;
 use crate::cli::{dump_files, moment, print_output};
+use crate::dump::Dump;
 use crate::record::{Event, Record};
 
 /// The kinds that contain published insights.
-const PUBLISHED_KINDS: &[&Resource] = &[&CONFIG_MAPS, &UPDATE_STATUSES];
+pub(super) const PUBLISHED_KINDS: &[&Resource] = &[&CONFIG_MAPS, &UPDATE_STATUSES];
 
 /// The minor for an API server of unknown version. The newest server accepts any status update, so insights
 /// report no problem that may not exist.
@@ -44,6 +45,13 @@ pub(super) fn print(args: &StatusArgs) -> Result<(), PrintError> {
 pub(super) fn print_producers(args: &StatusArgs) {
     // A cluster without published insights has none of producers either.
     if let Ok(insights) = published_insights(args) {
+        print_section_of_producers(&insights, args);
+    }
+}
+
+/// As [`print_producers`], for a dump that was read with [`PUBLISHED_KINDS`].
+pub(super) fn print_producers_of_dump(dump: &Dump, args: &StatusArgs) {
+    if let Some(insights) = published_in(|resource| dump.list(resource).cloned().collect()) {
         print_section_of_producers(&insights, args);
     }
 }

@@ -20,7 +20,7 @@ use windtunnel_core::{Change, Operation, Rejection, View, Write};
 use self::planted::Planted;
 
 /// The mark of a run in which a seeded mutant changed something.
-const HIT: Mark = Mark::new("a seeded defect had an effect");
+const HIT: Mark = Mark::new("a planted bug had an effect");
 
 /// A component with one known bug.
 #[derive(Debug)]

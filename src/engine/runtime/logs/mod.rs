@@ -2,6 +2,7 @@
 //! the record.
 
 pub(in crate::engine) mod pod;
+mod scripted;
 
 use std::collections::{BTreeMap, VecDeque};
 

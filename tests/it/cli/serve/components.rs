@@ -92,8 +92,8 @@ fn machine_configs_reach_a_node_that_a_client_creates() {
         let node = wait(nodes.clone(), "mine", is_done).await.unwrap();
         assert_eq!(annotation(&node, "currentConfig").map(Value::from), Some(before.clone()));
 
-        let ignition =
-            json!({ "ignition": { "version": "3.2.0" }, "storage": { "files": [{ "path": "/etc/mine" }] } });
+        let file = json!({ "path": "/etc/mine", "contents": { "source": "data:,mine" } });
+        let ignition = json!({ "ignition": { "version": "3.2.0" }, "storage": { "files": [file] } });
         let labels = json!({ "machineconfiguration.openshift.io/role": "worker" });
         let mine = json!({
             "apiVersion": format!("{group}/v1"), "kind": "MachineConfig",

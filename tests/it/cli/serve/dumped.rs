@@ -176,6 +176,7 @@ fn objects_that_are_not_served_are_reported() {
     created missing namespaces: implicit
     8 files: 6 read (9 objects), 1 without objects, 1 not understood, 0 not collected
     serving 8 of 9 objects of mg
+    the clock stands still at 2024-01-01T00:00:00Z, when the dump was made; clients that use their own clock, such as `oc adm upgrade status`, show durations up to now: use `windtunnel adm upgrade status`
     "#);
     let archive = environment.work().join("mg.tar.gz");
     let mut builder =

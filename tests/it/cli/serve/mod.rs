@@ -19,6 +19,8 @@ mod startup_objects;
 mod targets;
 mod time;
 mod timeline;
+mod usage;
+mod users;
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, ExitStatus, Stdio};

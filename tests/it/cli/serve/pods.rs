@@ -56,7 +56,9 @@ async fn check_workloads(config: &Config) -> Vec<Value> {
 /// Reads the log of a pod's first container.
 async fn log(config: &Config, pod: &Value) -> (u16, String) {
     let (namespace, name) = (text(pod, "/metadata/namespace"), text(pod, "/metadata/name"));
-    let (code, log) = get(config, &format!("/api/v1/namespaces/{namespace}/pods/{name}/log")).await;
+    let container = text(pod, "/spec/containers/0/name");
+    let path = format!("/api/v1/namespaces/{namespace}/pods/{name}/log?container={container}");
+    let (code, log) = get(config, &path).await;
     (code, log.as_str().map_or_else(|| log.to_string(), str::to_owned))
 }
 
@@ -78,11 +80,21 @@ fn every_available_workload_has_pods_with_logs_before_and_after_an_update() {
     let named = |pods: &[Value], start: &str| {
         pods.iter().filter(|pod| text(pod, "/metadata/name").starts_with(start)).cloned().collect::<Vec<_>>()
     };
-    for (start, expected) in
-        [("machine-config-daemon-", 6), ("machine-config-server-", 3), ("machine-config-controller-", 1)]
-    {
+    let expected = [
+        ("machine-config-daemon-", 6),
+        ("machine-config-server-", 3),
+        ("machine-config-controller-", 1),
+        ("router-default-", 2),
+        ("oauth-openshift-", 3),
+        ("dns-default-", 6),
+    ];
+    for (start, expected) in expected {
         assert_eq!(named(&pods, start).len(), expected, "{start}");
     }
+    let images = |pods: &[Value]| -> Vec<Value> {
+        named(pods, "dns-default-").iter().map(|pod| pod["spec"]["containers"][0]["image"].clone()).collect()
+    };
+    let before = images(&pods);
     for pod in &pods {
         let (code, log) = run(log(&admin, pod));
         assert!(code == 200 && !log.is_empty(), "{}: {code} {log}", text(pod, "/metadata/name"));
@@ -93,6 +105,7 @@ fn every_available_workload_has_pods_with_logs_before_and_after_an_update() {
     let version = run(get(&admin, "/apis/config.openshift.io/v1/clusterversions/version")).1;
     assert_eq!(text(&version, "/status/history/0/state"), "Completed", "{version}");
     let pods = run(check_workloads(&admin));
+    assert!(images(&pods).iter().all(|image| !before.contains(image)), "{before:?}");
     let degraded = r#"{"metadata": {"annotations": {"windtunnel.dev/fault": "degraded"}}}"#;
     let patch = http::Request::patch("/apis/config.openshift.io/v1/clusteroperators/etcd")
         .header("Content-Type", "application/merge-patch+json");

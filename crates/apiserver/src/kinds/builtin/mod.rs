@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use windtunnel_core::Resource;
+use windtunnel_core::requests::aggregated::AggregatedKind;
 
 use super::view::View;
 use super::{Dependents, Generation, Kind, Rules, StatusMetadata, defaults, validation};
@@ -141,6 +142,28 @@ pub(crate) fn all(mut table: impl FnMut() -> TableId) -> Vec<Kind> {
         });
     }
     kinds
+}
+
+/// A kind of an aggregated API server, in a table.
+pub(crate) fn aggregated(kind: AggregatedKind, table: TableId) -> Kind {
+    let AggregatedKind { resource, short_names, verbs, shows } = kind;
+    Kind {
+        list_kind: format!("{}List", resource.kind),
+        singular: resource.kind.to_lowercase(),
+        short_names: short_names.iter().map(|&name| name.to_owned()).collect(),
+        categories: Vec::new(),
+        table,
+        rules: Rules { stored: shows.is_some(), verbs, ..PLAIN },
+        minors: 0..=u32::MAX,
+        view: shows.map_or(View::Computed, View::Alias),
+        validators: None,
+        defaults: None,
+        subresources: &[],
+        deprecation: None,
+        metadata: metadata::of(&resource.group, &resource.plural),
+        custom: None,
+        resource,
+    }
 }
 
 fn categories(plural: &str) -> Vec<String> {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::ages;
 use super::row::{Cells, NONE, Row, joined, or, or_owned};
+use crate::kinds::quantity::Quantity;
 use crate::profile::since;
 
 const ROLE_PREFIX: &str = "node-role.kubernetes.io/";
@@ -60,6 +61,31 @@ fn address<'a>(row: &Row<'a>, address_type: &str) -> &'a str {
 
 pub(super) fn namespace(row: &Row<'_>) -> Cells {
     vec![row.name(), json!(row.text("/status/phase")), row.age()]
+}
+
+pub(super) fn project(row: &Row<'_>) -> Cells {
+    let name = row.get("/metadata/annotations").map(|annotations| &annotations["openshift.io/display-name"]);
+    let name = name.and_then(Value::as_str).unwrap_or_default();
+    vec![row.name(), json!(name), json!(row.text("/status/phase"))]
+}
+
+pub(super) fn node_metrics(row: &Row<'_>) -> Cells {
+    vec![
+        row.name(),
+        json!(row.text("/usage/cpu")),
+        json!(row.text("/usage/memory")),
+        json!(row.text("/window")),
+    ]
+}
+
+pub(super) fn pod_metrics(row: &Row<'_>) -> Cells {
+    let sum = |name: &str| {
+        let amounts =
+            row.list("/containers").iter().filter_map(|container| container["usage"][name].as_str());
+        let amounts = amounts.filter_map(|text| Quantity::parse(text).ok().flatten());
+        json!(amounts.fold(Quantity::ZERO, Quantity::plus).text())
+    };
+    vec![row.name(), sum("cpu"), sum("memory"), json!(row.text("/window"))]
 }
 
 pub(super) fn lease(row: &Row<'_>) -> Cells {

@@ -7,7 +7,7 @@ use windtunnel_core::clock::Time;
 use super::pod_status::{CRASH_LOOP, State};
 use super::worker::{PodSync, RESTART_PAUSE};
 use crate::recorder::Notice;
-use crate::registry::{Containers, Contents};
+use crate::registry::{Containers, Contents, Image};
 
 /// The log of a program that was built for another architecture.
 const CRASH_LOG: &str = "exec /usr/bin/sh: exec format error\n";
@@ -20,10 +20,20 @@ const FORGIVEN_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
 impl PodSync<'_> {
     fn container_behaviour(&self, index: usize) -> Containers {
-        self.site.environment.image(&self.status.containers[index].image).containers
+        self.pulled_image(&self.status.containers[index].image).containers
     }
 
-    /// The terminated state of a container that runs to completion.
+    /// The image as the node pulls it, from a mirror or not.
+    fn pulled_image(&self, image: &str) -> Image {
+        self.site.registries.resolve(image, |reference| self.site.environment.image(reference))
+    }
+
+    /// Whether each program of a container's image fails soon after its start.
+    pub(super) fn image_crashes(&self, index: usize) -> bool {
+        matches!(self.container_behaviour(index), Containers::Crash | Containers::OutOfMemory)
+    }
+
+    /// The terminated state of a container whose program has ended.
     pub(super) fn terminated_state(&self, index: usize, since: Time) -> State {
         let at = self.site.now;
         let ended = |code, reason: &str, message: &str| State::Ended {
@@ -50,7 +60,7 @@ impl PodSync<'_> {
     /// The error output of a program that copies the payload from an image without one.
     fn error_output(&self, index: usize) -> Option<String> {
         let container = &self.status.containers[index];
-        if self.site.environment.image(&container.image).contents != Contents::NoPayload {
+        if self.pulled_image(&container.image).contents != Contents::NoPayload {
             return None;
         }
         let spec = self.spec(index);

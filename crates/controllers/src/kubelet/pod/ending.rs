@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::PODS;
-use windtunnel_core::{DeleteOptions, Operation, Write};
+use windtunnel_core::{DeleteOptions, Object, Operation, Write};
 
 use super::pod_status::{Container, State};
 use super::worker::{PodSync, random_duration};
@@ -11,6 +11,18 @@ use crate::recorder::Notice;
 use crate::{Effect, PROGRAM};
 
 const DEADLINE_PASSED: &str = "Pod was active on the node longer than the specified deadline";
+
+/// The grace period of pods that do not set one, in seconds.
+const DEFAULT_GRACE: i64 = 30;
+
+/// Whether the simulated programs of a pod end only when they are killed. The programs of a user's pod do, if the pod
+/// has a longer grace period than the default: their authors expect that they need it. Those of OpenShift and
+/// Kubernetes end soon after SIGTERM.
+fn ends_late(pod: &Object) -> bool {
+    let is_of_cluster = ["openshift-", "kube-"].iter().any(|prefix| pod.namespace().starts_with(prefix));
+    !is_of_cluster
+        && pod.number("/spec/terminationGracePeriodSeconds").is_some_and(|grace| grace > DEFAULT_GRACE)
+}
 
 impl PodSync<'_> {
     pub(super) fn fail_by_deadline(&mut self) {
@@ -65,9 +77,13 @@ impl PodSync<'_> {
     }
 
     /// Sends SIGTERM and returns the time by which all processes have ended: the end of the grace period, or
-    /// less than two seconds for pods without a program.
+    /// less than two seconds for pods without a program that needs more time.
     fn terminate(&mut self) -> Time {
-        self.out.effects.push(Effect::Terminate { pod: self.key.clone() });
+        let has_program = self.pod.annotation(PROGRAM) == Some("true") || self.has_processes();
+        let ends_late = !has_program && ends_late(self.pod);
+        if !ends_late {
+            self.out.effects.push(Effect::Terminate { pod: self.key.clone() });
+        }
         for container in self.status.containers.iter().filter(|container| container.is_running()) {
             let notice = Notice::normal("Killing", format!("Stopping container {}", container.name));
             self.out.notices.push(notice);
@@ -76,7 +92,7 @@ impl PodSync<'_> {
         // of the API server.
         let grace = self.pod.number("/metadata/deletionGracePeriodSeconds").unwrap_or(0);
         let grace_end = after(self.site.now, SignedDuration::from_secs(grace));
-        let stop_by = if self.pod.annotation(PROGRAM) == Some("true") || self.has_processes() {
+        let stop_by = if has_program || ends_late {
             grace_end
         } else {
             grace_end.min(self.site.now + random_duration(&mut self.stream("stop", "", 0), (200, 2_000)))

@@ -121,10 +121,12 @@ impl PodSync<'_> {
     }
 
     fn begin_pull(&mut self, image: &str, failures: u32) -> Pulling {
-        let environment = self.site.environment;
-        let found =
-            if self.wants_payload(image) { environment.payload(image) } else { environment.image(image) };
-        let outcome = pull_outcome::attempt(&found, self.site.view, image, self.site.minor);
+        let (environment, wants_payload) = (self.site.environment, self.wants_payload(image));
+        let answer = |reference: &str| {
+            if wants_payload { environment.payload(reference) } else { environment.image(reference) }
+        };
+        let sources = self.site.registries.sources(image);
+        let outcome = pull_outcome::attempt(&sources, answer, self.site.view, image, self.site.minor);
         // Layers take time. Errors return quickly, also when the registry cannot be reached.
         let millis = match outcome {
             Outcome::Arrives { .. } if self.images.contains(image) => (300, 900),

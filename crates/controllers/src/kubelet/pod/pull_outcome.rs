@@ -5,6 +5,7 @@ use windtunnel_core::View;
 use windtunnel_core::clock::{Time, after};
 
 use super::signature;
+use crate::registries_conf::{PATH, PullSource, is_retried};
 use crate::registry::{Image, Pull, digest_of, repository_of};
 
 /// The address of the DNS server in CRI-O's message about an unknown registry host.
@@ -71,9 +72,40 @@ impl PullError {
     }
 }
 
-/// The result of a pull of `image` with the registry's answer `found`, in the messages of a kubelet of
-/// version 1.`kubelet_minor`.
-pub(super) fn attempt(found: &Image, view: &View, image: &str, kubelet_minor: u32) -> Outcome {
+/// The result of a pull of `image`, which tries `sources` in order. `answer` is what a registry answers to a pull
+/// specification. The messages are those of a kubelet of version 1.`kubelet_minor`.
+pub(super) fn attempt(
+    sources: &[PullSource],
+    answer: impl Fn(&str) -> Image,
+    view: &View,
+    image: &str,
+    kubelet_minor: u32,
+) -> Outcome {
+    let (mut failures, mut is_unavailable) = (Vec::new(), false);
+    for PullSource { reference, blocked_by } in sources {
+        let found = blocked_by.is_none().then(|| answer(reference));
+        if let Some(found) = found.as_ref().filter(|found| !is_retried(found)) {
+            return outcome_at(found, view, image, kubelet_minor);
+        }
+        is_unavailable = found.as_ref().is_some_and(|found| found.pull == Pull::Unavailable);
+        let cause = match (blocked_by, found) {
+            (None, Some(found)) => answered(found.pull, reference),
+            (by, _) => blocked(by.as_deref().unwrap_or_default()),
+        };
+        failures.push((reference, cause));
+    }
+    let cause = all_failed(&failures);
+    if is_unavailable {
+        let message = format!("image pull failed for {image} because the registry is unavailable: {cause}");
+        return Outcome::Fails(PullError { reason: "RegistryUnavailable", message });
+    }
+    let initializing = format!("initializing source docker://{image}: {cause}");
+    let message = runtime_text(&initializing, &format!("build image source: {cause}"), kubelet_minor);
+    Outcome::Fails(PullError { reason: "ErrImagePull", message })
+}
+
+/// The result of a pull from the place that was chosen.
+fn outcome_at(found: &Image, view: &View, image: &str, kubelet_minor: u32) -> Outcome {
     if matches!(found.pull, Pull::Succeeds | Pull::Slow)
         && let Some(cause) = signature::rejection(view, found.sigstore, image)
     {
@@ -85,39 +117,49 @@ pub(super) fn attempt(found: &Image, view: &View, image: &str, kubelet_minor: u3
             ),
         });
     }
-    let cause = match found.pull {
-        Pull::Succeeds => return Outcome::Arrives { slowly: false },
-        Pull::Slow => return Outcome::Arrives { slowly: true },
-        Pull::Unavailable => {
-            let host = host(image);
-            return Outcome::Fails(PullError {
-                reason: "RegistryUnavailable",
-                message: format!(
-                    "image pull failed for {image} because the registry is unavailable: pinging container registry \
-                     {host}: received unexpected HTTP status: 503 Service Unavailable"
-                ),
-            });
-        }
-        Pull::Hangs => return Outcome::Never,
-        Pull::ManifestUnknown => format!("{}: manifest unknown", reading(image)),
+    match found.pull {
+        Pull::Hangs => Outcome::Never,
         Pull::WrongDigest => {
             let message = other_digest(image, kubelet_minor);
-            return Outcome::Fails(PullError { reason: "ErrImagePull", message });
+            Outcome::Fails(PullError { reason: "ErrImagePull", message })
         }
+        pull => Outcome::Arrives { slowly: pull == Pull::Slow },
+    }
+}
+
+/// The error of a place without the image, which is not the last place to try.
+fn answered(pull: Pull, reference: &str) -> String {
+    let host = host(reference);
+    match pull {
         Pull::Unauthorized => {
-            format!("{}: unauthorized: access to the requested resource is not authorized", reading(image))
+            let error = "unauthorized: access to the requested resource is not authorized";
+            format!("{}: {error}", reading(reference))
         }
-        Pull::Unreachable => {
-            let host = host(image);
-            format!(
-                "pinging container registry {host}: Get \"https://{host}/v2/\": \
-                 dial tcp: lookup {host} on {RESOLVER}: no such host"
-            )
-        }
-    };
-    let initializing = format!("initializing source docker://{image}: {cause}");
-    let message = runtime_text(&initializing, &format!("build image source: {cause}"), kubelet_minor);
-    Outcome::Fails(PullError { reason: "ErrImagePull", message })
+        Pull::Unreachable => format!(
+            "pinging container registry {host}: Get \"https://{host}/v2/\": \
+             dial tcp: lookup {host} on {RESOLVER}: no such host"
+        ),
+        Pull::Unavailable => format!(
+            "pinging container registry {host}: received unexpected HTTP status: 503 Service Unavailable"
+        ),
+        _ => format!("{}: manifest unknown", reading(reference)),
+    }
+}
+
+/// The error about a place that `registries.conf` blocks (`newDockerClient` of containers/image).
+fn blocked(prefix: &str) -> String {
+    format!("registry {prefix} is blocked in {PATH} or {PATH}.d")
+}
+
+/// The error after all places failed: mirrors, and in the end the source (`newImageSource` of containers/image).
+fn all_failed(failures: &[(&String, String)]) -> String {
+    let Some(((reference, last), mirrors)) = failures.split_last() else { return String::new() };
+    if mirrors.is_empty() {
+        return last.clone();
+    }
+    let mirrors: Vec<String> =
+        mirrors.iter().map(|(reference, cause)| format!("[{reference}: {cause}]")).collect();
+    format!("(Mirrors also failed: {}): {reference}: {last}", mirrors.join("\n"))
 }
 
 /// The error for a manifest with a wrong digest, which CRI-O reports while it determines the manifest's type.
@@ -171,14 +213,15 @@ pub(super) fn misnamed(image: &str) -> Option<PullError> {
 mod tests {
     use super::*;
     use crate::environment::{NodeEnvironment as _, Standalone};
+    use crate::registries_conf::RegistriesConf;
 
     const IMAGE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:0000";
 
     fn check(image: &str, minor: u32, message: &str, back_off: &str) {
-        let found = Standalone::default().payload(image);
-        let Outcome::Fails(error) = attempt(&found, &View::default(), image, minor) else {
-            panic!("the pull of {image} did not fail")
-        };
+        let environment = Standalone::default();
+        let sources = RegistriesConf::default().sources(image);
+        let outcome = attempt(&sources, |image| environment.payload(image), &View::default(), image, minor);
+        let Outcome::Fails(error) = outcome else { panic!("the pull of {image} did not fail") };
         assert_eq!((error.reason, error.message.as_str()), ("ErrImagePull", message));
         assert_eq!(error.back_off_message(image, minor), back_off);
     }
@@ -201,8 +244,9 @@ mod tests {
 
     #[test]
     fn reports_a_manifest_with_a_wrong_digest_by_the_requested_digest() {
-        let image = Image { pull: Pull::WrongDigest, ..Image::default() };
-        let message_of = |minor| match attempt(&image, &View::default(), IMAGE, minor) {
+        let found = |_: &str| Image { pull: Pull::WrongDigest, ..Image::default() };
+        let sources = RegistriesConf::default().sources(IMAGE);
+        let message_of = |minor| match attempt(&sources, found, &View::default(), IMAGE, minor) {
             Outcome::Fails(error) => error.message,
             _ => panic!("the pull did not fail"),
         };
@@ -214,6 +258,59 @@ mod tests {
             "unable to pull image or OCI artifact: pull image err: {raw}; artifact err: get manifest: {cause}"
         );
         assert_eq!(message_of(33), both);
+    }
+
+    fn with_mirror(mirror: Pull, source: Pull) -> Outcome {
+        let text =
+            "[[registry]]\nlocation = \"quay.io\"\n[[registry.mirror]]\nlocation = \"m.example.com\"\n";
+        let answer = |reference: &str| {
+            let pull = if reference.starts_with("m.") { mirror } else { source };
+            Image { pull, ..Image::default() }
+        };
+        let sources = RegistriesConf::parse(text).unwrap().sources("quay.io/a@sha256:00");
+        attempt(&sources, answer, &View::default(), "quay.io/a@sha256:00", 32)
+    }
+
+    #[test]
+    fn a_mirror_has_priority_and_the_source_is_the_last_resort() {
+        let arrives = Outcome::Arrives { slowly: false };
+        assert_eq!(with_mirror(Pull::Succeeds, Pull::ManifestUnknown), arrives);
+        assert_eq!(with_mirror(Pull::Unreachable, Pull::Succeeds), arrives);
+        assert_eq!(with_mirror(Pull::Hangs, Pull::Succeeds), Outcome::Never);
+        assert!(matches!(with_mirror(Pull::WrongDigest, Pull::Succeeds), Outcome::Fails(_)));
+    }
+
+    #[test]
+    fn the_error_names_mirrors_that_failed_before_the_source() {
+        let Outcome::Fails(error) = with_mirror(Pull::Unauthorized, Pull::ManifestUnknown) else {
+            panic!("the pull did not fail")
+        };
+        assert_eq!(
+            error.message,
+            "initializing source docker://quay.io/a@sha256:00: (Mirrors also failed: \
+             [m.example.com/a@sha256:00: reading manifest sha256:00 in m.example.com/a: unauthorized: access to the \
+             requested resource is not authorized]): quay.io/a@sha256:00: reading manifest sha256:00 in quay.io/a: \
+             manifest unknown"
+        );
+        let Outcome::Fails(error) = with_mirror(Pull::Unreachable, Pull::Unavailable) else {
+            panic!("the pull did not fail")
+        };
+        assert_eq!(error.reason, "RegistryUnavailable");
+    }
+
+    #[test]
+    fn a_blocked_source_is_not_contacted() {
+        let text = "[[registry]]\nlocation = \"quay.io/a\"\nblocked = true\n[[registry.mirror]]\nlocation = \"m\"\n\
+                    pull-from-mirror = \"digest-only\"\n";
+        let sources = RegistriesConf::parse(text).unwrap().sources("quay.io/a:1");
+        let answer = |_: &str| -> Image { panic!("no place may be contacted") };
+        let outcome = attempt(&sources, answer, &View::default(), "quay.io/a:1", 32);
+        let Outcome::Fails(error) = outcome else { panic!("the pull did not fail") };
+        assert_eq!(
+            error.message,
+            "initializing source docker://quay.io/a:1: registry quay.io/a is blocked in \
+             /etc/containers/registries.conf or /etc/containers/registries.conf.d"
+        );
     }
 
     #[test]

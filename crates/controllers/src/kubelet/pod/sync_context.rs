@@ -5,6 +5,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::rng::Streams;
 
 use crate::environment::NodeEnvironment;
+use crate::registries_conf::RegistriesConf;
 
 /// The environment of a check.
 pub(in crate::kubelet) struct SyncContext<'a> {
@@ -12,6 +13,8 @@ pub(in crate::kubelet) struct SyncContext<'a> {
     pub(in crate::kubelet) view: &'a View,
     /// The environment outside the cluster.
     pub(in crate::kubelet) environment: &'a dyn NodeEnvironment,
+    /// The registries and mirrors of the node.
+    pub(in crate::kubelet) registries: &'a RegistriesConf,
     /// The random streams of the run.
     pub(in crate::kubelet) streams: Streams,
     /// The minor version of the kubelet.

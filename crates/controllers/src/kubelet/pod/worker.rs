@@ -232,7 +232,7 @@ impl PodSync<'_> {
         match container.state.clone() {
             State::Waiting { reason, .. } if reason == CRASH_LOOP => self.crash_loop(index),
             State::Waiting { .. } => self.pull(index),
-            State::Running { since } if self.runs_to_its_end(index) && !self.has_process(index) => {
+            State::Running { since } if self.ends_soon(index) => {
                 let end =
                     self.memory.ends.get(&container.name).copied().unwrap_or(since + self.run_time(index));
                 if end <= self.site.now {
@@ -272,7 +272,7 @@ impl PodSync<'_> {
         self.status.containers[index].transition_to(State::Running { since: now });
         let name = self.status.containers[index].name.clone();
         self.memory.exited.remove(&name);
-        if self.runs_to_its_end(index) && !self.has_process(index) {
+        if self.ends_soon(index) {
             let end = now + self.run_time(index);
             self.memory.ends.insert(name, end);
             self.schedule_by(end);
@@ -338,6 +338,11 @@ impl PodSync<'_> {
     fn runs_to_its_end(&self, index: usize) -> bool {
         let container = &self.status.containers[index];
         !container.sidecar && (container.init || !self.restarts_always())
+    }
+
+    /// Whether the simulated program of a container ends: it has a task to complete, or its image crashes.
+    fn ends_soon(&self, index: usize) -> bool {
+        (self.runs_to_its_end(index) || self.image_crashes(index)) && !self.has_process(index)
     }
 
     /// Whether a container runs a process that ends by itself.

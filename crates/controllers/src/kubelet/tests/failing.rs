@@ -2,8 +2,8 @@
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use windtunnel_core::Object;
 use windtunnel_core::resources::{CLUSTER_IMAGE_POLICIES, EVENTS, PODS};
+use windtunnel_core::{Object, Write};
 
 use super::{IMAGE, key, pod, program_pod, seat, seat_with, version_pod};
 use crate::registry::{Containers, Image, Pull};
@@ -178,5 +178,39 @@ fn setting_the_clock_does_not_change_the_duration_of_a_pull() {
         assert_eq!(pod(&rig, "program").text("/status/phase"), "Pending", "the pull takes as long as before");
         rig.run(8);
         assert_eq!(pod(&rig, "program").text("/status/phase"), "Running", "{by}");
+    }
+}
+
+#[test]
+fn an_image_that_crashes_restarts_containers_that_should_run_on() {
+    let mut rig = Rig::new();
+    seat_with(&mut rig, Image { containers: Containers::Crash, ..Image::default() }, "v1.33.1");
+    let mut wanted = version_pod();
+    wanted["spec"]["restartPolicy"] = json!("Always");
+    wanted["spec"].as_object_mut().unwrap().remove("initContainers");
+    rig.put(&PODS, wanted);
+    rig.run(150);
+    let status = &pod(&rig, "version-x")["status"]["containerStatuses"][0];
+    assert_eq!(status["state"]["waiting"]["reason"], "CrashLoopBackOff");
+    assert_eq!(status["lastState"]["terminated"]["exitCode"], 1);
+}
+
+#[test]
+fn pods_of_users_with_a_long_grace_period_take_all_of_it() {
+    for (namespace, grace, ends_after) in [("ns", 3600, 3600), ("ns", 30, 2), ("openshift-ingress", 3600, 2)]
+    {
+        let mut rig = Rig::new();
+        seat(&mut rig, Pull::Succeeds, "v1.33.1");
+        let mut wanted = program_pod();
+        wanted["metadata"] = json!({ "namespace": namespace, "name": "router" });
+        wanted["spec"]["terminationGracePeriodSeconds"] = json!(grace);
+        rig.put(&PODS, wanted);
+        rig.run(60);
+        rig.write(&Write::delete(&PODS, namespace, "router"));
+        let exists = |rig: &Rig| rig.view.get(&PODS, namespace, "router").is_some();
+        rig.run(ends_after - 2);
+        assert!(exists(&rig), "{namespace} {grace}");
+        rig.run(5);
+        assert!(!exists(&rig), "{namespace} {grace}");
     }
 }

@@ -2,6 +2,7 @@
 
 mod failing;
 mod lease;
+mod mirrors;
 mod probes;
 mod processes;
 mod starting;
@@ -213,6 +214,21 @@ fn kills_the_processes_of_a_pod_that_is_removed_without_grace_period() {
     rig.write(&Write::delete_now(&PODS, "ns", "program"));
     rig.run(60);
     check(&rig, &["0:00:10 kill pods/ns/program"]);
+}
+
+#[test]
+fn leaves_the_next_pod_of_the_same_name_to_the_scheduler() {
+    let mut rig = Rig::new();
+    seat(&mut rig, Pull::Succeeds, "v1.27.8");
+    rig.put(&PODS, program_pod());
+    rig.run(10);
+    rig.write(&Write::delete_now(&PODS, "ns", "program"));
+    let mut next = program_pod();
+    next["spec"].as_object_mut().unwrap().remove("nodeName");
+    rig.put(&PODS, next);
+    rig.process_ends(&key("program"), "main");
+    rig.run(60);
+    assert_eq!(pod(&rig, "program")["status"]["containerStatuses"], Value::Null, "it is bound to no node");
 }
 
 #[test]

@@ -12,7 +12,9 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::condition::{self, Condition};
-use windtunnel_core::resources::{DEPLOYMENTS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS};
+use windtunnel_core::resources::{
+    AUTOSCALERS, DEPLOYMENTS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS,
+};
 use windtunnel_core::{ChangeKind, Identity, Key, Object, Operation, Resource, View, Write};
 
 use crate::event_log::EventLog;
@@ -20,8 +22,6 @@ use crate::recorder::Notice;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, ControllerVersion, Input, Interest, Step};
 
-const AUTOSCALERS: Resource =
-    Resource::namespaced("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers");
 /// The kinds that can be scaled. Custom resources are not.
 const SCALED: [Resource; 4] = [DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, REPLICATION_CONTROLLERS];
 /// The interval at which each autoscaler is processed (`--horizontal-pod-autoscaler-sync-period`).

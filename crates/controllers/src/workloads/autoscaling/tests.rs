@@ -1,10 +1,10 @@
 //! Autoscalers of a Deployment that is never under load.
 
 use serde_json::{Value, json};
-use windtunnel_core::resources::{DEPLOYMENTS, EVENTS};
+use windtunnel_core::resources::{AUTOSCALERS, DEPLOYMENTS, EVENTS};
 use windtunnel_core::{Object, Write, condition};
 
-use super::{AUTOSCALERS, AutoscalerController};
+use super::AutoscalerController;
 use crate::testing::Rig;
 
 fn rig(replicas: i64) -> Rig {

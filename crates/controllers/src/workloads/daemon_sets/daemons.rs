@@ -76,6 +76,9 @@ pub(super) struct Daemons<'v> {
     /// Pods of nodes that do not exist.
     lost: Vec<&'v Object>,
     now: Time,
+    /// The most nodes that have an outdated daemon and a new one, which is not available yet. With `maxSurge`, outdated
+    /// daemons stay until then.
+    surge: usize,
     /// The time when the next ready pod becomes available.
     pub(super) recheck_at: Option<Time>,
 }
@@ -110,8 +113,9 @@ impl<'v> Daemons<'v> {
             pods.sort_by_key(|pod| pod.text("/metadata/creationTimestamp"));
             Place { node: node.name(), runs, keeps, pods }
         });
-        let places = places.collect();
-        Self { set, hash, places, lost: pods.into_values().flatten().collect(), now, recheck_at }
+        let places: Vec<Place<'_>> = places.collect();
+        let surge = max_surge(set, places.iter().filter(|place| place.runs).count());
+        Self { set, hash, places, lost: pods.into_values().flatten().collect(), now, surge, recheck_at }
     }
 
     /// The pods to delete and create now.
@@ -122,7 +126,34 @@ impl<'v> Daemons<'v> {
         }
         let lost = self.lost.iter().filter(|pod| !pod.is_terminating());
         writes.extend(lost.map(|pod| delete(pod)));
-        if writes.is_empty() { self.rollout_deletions() } else { writes }
+        match self.surge {
+            _ if !writes.is_empty() => writes,
+            0 => self.rollout_deletions(),
+            _ => self.surge_writes(),
+        }
+    }
+
+    /// The next writes of a rollout with `maxSurge`: daemons beside outdated ones, first where these are not available, and
+    /// deletions of outdated ones whose successor is available (`rollingUpdate` of Kubernetes' DaemonSet controller).
+    fn surge_writes(&self) -> Vec<Write> {
+        let (mut writes, mut waiting, mut surging) = (Vec::new(), Vec::new(), 0);
+        for place in self.places.iter().filter(|place| place.runs) {
+            let staying = || place.pods.iter().filter(|pod| !pod.is_terminating());
+            let Some(old) = staying().find(|pod| !self.is_updated(pod)) else { continue };
+            match staying().find(|pod| self.is_updated(pod)) {
+                Some(new) if self.is_available(new) => writes.push(delete(old)),
+                Some(_) => surging += 1,
+                None if self.is_available(old) => waiting.push(place),
+                None => writes.push(self.create(place)),
+            }
+        }
+        let room = self.surge.saturating_sub(surging);
+        writes.extend(waiting.into_iter().take(room).map(|place| self.create(place)));
+        writes
+    }
+
+    fn create(&self, place: &Place<'v>) -> Write {
+        Write::create(&PODS, pod(self.set, &self.hash, place.node))
     }
 
     /// The nodes on which a daemon is created now.
@@ -142,10 +173,12 @@ impl<'v> Daemons<'v> {
         let (ended, alive): (Vec<&&Object>, Vec<&&Object>) =
             staying.into_iter().partition(|pod| pod::has_ended(pod));
         let mut writes: Vec<Write> = ended.iter().map(|pod| delete(pod)).collect();
-        // Keeps the oldest pod. A terminating pod delays its replacement.
-        writes.extend(alive.iter().skip(1).map(|pod| delete(pod)));
+        // Keeps the oldest pod, and with surge the oldest of each template. A terminating pod delays its replacement.
+        let (new, old): (Vec<&&Object>, Vec<&&Object>) =
+            alive.into_iter().partition(|pod| self.surge > 0 && self.is_updated(pod));
+        writes.extend(new.iter().skip(1).chain(old.iter().skip(1)).map(|pod| delete(pod)));
         if place.runs && place.pods.is_empty() {
-            writes.push(Write::create(&PODS, pod(self.set, &self.hash, place.node)));
+            writes.push(self.create(place));
         }
         writes
     }
@@ -216,6 +249,14 @@ impl<'v> Daemons<'v> {
         }
         counts
     }
+}
+
+fn max_surge(set: &Object, desired: usize) -> usize {
+    let strategy = &set["spec"]["updateStrategy"];
+    let desired = i64::try_from(desired).unwrap_or(i64::MAX);
+    let surge = resolve_int_or_percent(&strategy["rollingUpdate"]["maxSurge"], desired, true);
+    let surge = surge.ok().filter(|_| strategy["type"] != "OnDelete");
+    surge.and_then(|most| usize::try_from(most).ok()).unwrap_or(0)
 }
 
 fn min_ready(set: &Object) -> i64 {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::{DAEMON_SETS, NODES};
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Object, View, Write};
+use windtunnel_core::{Change, ChangeKind, Object, View, Write, condition};
 
 use crate::workloads::shares::resolve_int_or_percent;
 
@@ -22,33 +22,57 @@ pub(super) struct Round {
     pub(super) write: Write,
 }
 
-/// The next round; `None` when the programs on all nodes have the current template.
+/// The next round; `None` when the programs on all ready nodes have the current template. Unready nodes have no available
+/// program, take part of `maxUnavailable`, and stop the rollout when it reaches them.
 pub(super) fn next(set: &Object, view: &View) -> Option<Round> {
     let count = |field: &str| set["status"][field].as_u64().and_then(|count| usize::try_from(count).ok());
+    let nodes: Vec<&Object> = view.list(&NODES).collect();
     let is_observed = set.number("/status/observedGeneration") == Some(set.generation());
-    let updated = count("updatedNumberScheduled").filter(|_| is_observed).unwrap_or(0);
-    let is_back = count("numberUnavailable").unwrap_or(0) == 0;
-    let nodes = view.list(&NODES).count();
-    if is_observed && is_back && updated >= nodes {
-        return None;
-    }
+    let updated = match count("updatedNumberScheduled") {
+        // A new machine has the current program.
+        Some(updated) if is_observed && Some(updated) == count("desiredNumberScheduled") => nodes.len(),
+        updated => updated.filter(|_| is_observed).unwrap_or(0),
+    };
+    let away = unready(view);
+    let ready = |node: &&&Object| condition::is_true(node, "Ready");
+    let restarted: Vec<String> = nodes
+        .iter()
+        .skip(updated)
+        .take_while(ready)
+        .take(max_unavailable(set, nodes.len()).saturating_sub(away))
+        .map(|node| node.name().to_owned())
+        .collect();
+    let mut value = set.to_value();
+    let updated = nodes.len().min(updated + restarted.len());
+    value["status"] = status(set.generation(), nodes.len(), updated, away + restarted.len());
+    (value["status"] != set["status"])
+        .then(|| Round { restarted, write: Write::update_status(&DAEMON_SETS, value) })
+}
+
+fn max_unavailable(set: &Object, nodes: usize) -> usize {
     let most = match &set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] {
         Value::Null => 1,
         value => resolve_int_or_percent(value, i64::try_from(nodes).unwrap_or(i64::MAX), true).unwrap_or(1),
     };
-    let most = usize::try_from(most).unwrap_or(1).max(1);
-    let restarted: Vec<String> =
-        view.list(&NODES).skip(updated).take(most).map(|node| node.name().to_owned()).collect();
-    let mut value = set.to_value();
-    let updated = nodes.min(updated + restarted.len());
-    value["status"] = status(set.generation(), nodes, updated, restarted.len());
-    Some(Round { restarted, write: Write::update_status(&DAEMON_SETS, value) })
+    usize::try_from(most).unwrap_or(1).max(1)
 }
 
-/// The time when the restarted programs are available, counted from `now`; `None` if no programs are
-/// unavailable.
-pub(super) fn available_at(set: &Object, streams: Streams, now: Time) -> Option<Time> {
-    let missing = set.number("/status/numberUnavailable").filter(|missing| *missing > 0)?;
+/// The number of nodes that are not ready.
+fn unready(view: &View) -> usize {
+    view.list(&NODES).filter(|node| !condition::is_true(node, "Ready")).count()
+}
+
+/// Whether a change of a node can change the number of available programs.
+pub(super) fn is_touched(change: &Change) -> bool {
+    let ready = |node: &Object| condition::is_true(node, "Ready");
+    let old = change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified);
+    change.key.is_kind(&NODES) && old.is_none_or(|old| ready(old) != ready(&change.object))
+}
+
+/// The time when programs that start are available, counted from `now`; `None` if none starts.
+pub(super) fn available_at(set: &Object, view: &View, streams: Streams, now: Time) -> Option<Time> {
+    let away = i64::try_from(unready(view)).unwrap_or(i64::MAX);
+    let missing = set.number("/status/numberUnavailable").filter(|missing| *missing > away)?;
     let updated = set.number("/status/updatedNumberScheduled").unwrap_or(missing);
     let (low, high) = RESTART_SECONDS;
     let name = format!("daemon-set/{}/{}/{}/{updated}", set.namespace(), set.name(), set.generation());
@@ -93,10 +117,15 @@ mod tests {
         rig
     }
 
+    fn node(name: &str, ready: &str) -> Value {
+        let conditions = json!([{ "type": "Ready", "status": ready }]);
+        json!({ "metadata": { "name": name }, "spec": {}, "status": { "conditions": conditions } })
+    }
+
     fn prepare(rig: &mut Rig, most: &str) {
         rig.seat(|| Box::new(DaemonSetController::new(&Streams::new(1))));
         for name in ["a", "b", "c", "d"] {
-            rig.put(&NODES, json!({ "metadata": { "name": name }, "spec": {} }));
+            rig.put(&NODES, node(name, "True"));
         }
         let template = json!({ "metadata": { "annotations": { (PROGRAM): ON_MACHINES } } });
         let strategy = json!({ "rollingUpdate": { "maxUnavailable": most } });
@@ -147,6 +176,29 @@ mod tests {
         rig.run(60);
         assert_eq!(restarts(&rig).len(), 8);
         assert_eq!(set(&rig)["status"], status(set(&rig).generation(), 4, 4, 0));
+    }
+
+    #[test]
+    fn unready_nodes_have_no_available_program_and_stop_a_rollout() {
+        let mut rig = rig("1");
+        rig.run(60);
+        let set_ready =
+            |rig: &mut Rig, status: &str| rig.write(&Write::update_status(&NODES, node("c", status)));
+        set_ready(&mut rig, "Unknown");
+        rig.run(60);
+        assert_eq!(set(&rig)["status"], status(1, 4, 4, 1));
+        let template = json!({ "spec": { "template": { "spec": { "hostPID": true } } } });
+        rig.write(&Write::merge_patch(&DAEMON_SETS, "ns", "p", template));
+        rig.run(600);
+        let generation = set(&rig).generation();
+        assert_eq!(set(&rig)["status"], status(generation, 4, 0, 1), "no room for another node");
+        set_ready(&mut rig, "True");
+        rig.run(60);
+        assert_eq!(set(&rig)["status"], status(generation, 4, 4, 0));
+        rig.put(&NODES, node("e", "True"));
+        rig.run(60);
+        assert_eq!(set(&rig)["status"], status(generation, 5, 5, 0));
+        assert_eq!(restarts(&rig).len(), 8, "a new machine has the current program");
     }
 
     #[test]

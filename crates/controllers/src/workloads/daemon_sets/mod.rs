@@ -1,8 +1,8 @@
 //! The DaemonSet controller: one pod on each node that fits and whose taints are tolerated.
 //!
 //! Pods refer to their node by node affinity and have the standard tolerations of daemons (cordoned, unready
-//! or overloaded nodes); the scheduler binds them. The controller ignores DaemonSets of the release payload
-//! and does not support surge. A DaemonSet whose pod template has the annotation
+//! or overloaded nodes); the scheduler binds them. The controller ignores DaemonSets of the release payload.
+//! A DaemonSet whose pod template has the annotation
 //! `windtunnel.dev/program: machine` has programs on machines instead of pods. With
 //! [`PayloadWorkloads::InPods`] all DaemonSets have pods; a new pod restarts the program on its machine.
 
@@ -79,9 +79,12 @@ impl DaemonSetController {
     fn notice(&mut self, input: &Input<'_>) {
         let first = !std::mem::replace(&mut self.started, true);
         let moved: Vec<&Change> = input.changes.iter().filter(|change| may_move_daemons(change)).collect();
-        if first || !moved.is_empty() {
+        let machines_moved = input.changes.iter().any(machines::is_touched);
+        if first || machines_moved || !moved.is_empty() {
             for set in input.view.list(&DAEMON_SETS) {
-                if first || !self.has_no_pods(set) && moves_daemons(&moved, set) {
+                let is_moved =
+                    if self.has_no_pods(set) { machines_moved } else { moves_daemons(&moved, set) };
+                if first || is_moved {
                     self.queue.add(DAEMON_SETS.key_of(set));
                 }
             }
@@ -119,7 +122,7 @@ impl DaemonSetController {
         if set.is_terminating() {
             return None;
         }
-        if let Some(at) = machines::available_at(set, self.streams, now) {
+        if let Some(at) = machines::available_at(set, view, self.streams, now) {
             let at = *self.available_at.entry(key.clone()).or_insert(at);
             if at > now {
                 self.queue.add_at(key.clone(), at);

@@ -246,3 +246,22 @@ fn events_report_daemons() {
     assert!(!texts.is_empty());
     assert!(texts.iter().all(|text| text.starts_with("SuccessfulCreate Created pod: d-")), "{texts:?}");
 }
+
+#[test]
+fn with_surge_a_daemon_stays_until_its_successor_is_available() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let strategy =
+        json!({ "type": "RollingUpdate", "rollingUpdate": { "maxSurge": "34%", "maxUnavailable": 0 } });
+    let template = json!({ "metadata": { "labels": { "app": "d", "new": "yes" } } });
+    let patch = json!({ "spec": { "updateStrategy": strategy, "template": template } });
+    rig.write(&Write::merge_patch(&DAEMON_SETS, "ns", "d", patch));
+    rig.run(2);
+    assert_eq!(nodes(&rig).len(), 5, "34 % of three nodes, rounded up, have two daemons");
+    assert!(rig.view.list(&PODS).all(|pod| !pod.is_terminating()));
+    settle(&mut rig);
+    settle(&mut rig);
+    assert_eq!(nodes(&rig), ["a", "b", "c"]);
+    assert!(rig.view.list(&PODS).all(|pod| pod.label("new") == Some("yes")));
+    assert_eq!(status(&rig)["updatedNumberScheduled"], 3);
+}

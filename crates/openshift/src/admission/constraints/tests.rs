@@ -27,7 +27,9 @@ fn server(openshift: bool) -> ApiServer {
     };
     create(definition);
     for file in ["-access", "-access-v2", "", "-v2"] {
-        manifests::payload(&format!("security-context-constraints{file}")).iter().for_each(&mut create);
+        manifests::payload(&format!("security-context-constraints{file}"), (4, 20))
+            .iter()
+            .for_each(&mut create);
     }
     server
 }

@@ -13,6 +13,9 @@ use crate::cvo::{NAME, access, capabilities};
 use crate::manifests;
 use crate::release::{Component, OperatorFacts, Release};
 
+/// The Deployment of the machine-config operator.
+const MACHINE_CONFIG_OPERATOR: &str = "machine-config-operator";
+
 /// The placeholder for the release image in our manifests.
 const RELEASE_IMAGE: &str = "RELEASE_IMAGE";
 
@@ -42,7 +45,8 @@ fn component_tasks(release: &Release, component: &Component, feature_set: &str) 
         own.extend(payload_account(release));
         own.extend(admin_gates(release));
     }
-    let more = component.objects.iter().flat_map(|name| manifests::payload(name));
+    let more = component.objects.iter().flat_map(|name| manifests::payload(name, release.line()));
+    let more = more.filter(|object| is_included(object, feature_set));
     own.extend(more.cloned().map(object));
     // The component's number of manifests includes these.
     let known = u32::try_from(namespaces + own.len()).unwrap_or(u32::MAX);
@@ -60,6 +64,11 @@ fn component_tasks(release: &Release, component: &Component, feature_set: &str) 
         })));
     }
     tasks.into_iter().map(|what| Task::new(&place, what)).collect()
+}
+
+/// Returns whether a feature set includes an object: one behind a feature gate belongs to previews.
+fn is_included(object: &Value, feature_set: &str) -> bool {
+    !manifests::is_gated(object) || manifests::is_preview(feature_set)
 }
 
 /// A ClusterOperator as in the payload's manifest, without status.
@@ -191,17 +200,27 @@ fn fill(text: &mut Value, image: &str) {
     }
 }
 
+/// The key of the label that selects the pods of an operator. The machine-config controller looks for the operator's
+/// pod by it (`0000_80_machine-config_04_deployment.yaml` of openshift/machine-config-operator).
+fn label_of(deployment: &str) -> &'static str {
+    if deployment == MACHINE_CONFIG_OPERATOR { "k8s-app" } else { "name" }
+}
+
 /// The Deployment of an operator. It has an image of its own, and the release's version in `RELEASE_VERSION`,
 /// which the operator reports. The real manifest has no rollout strategy, but the cluster-version operator
 /// sets the default and restores it.
 fn deployment(release: &Release, operator: &OperatorFacts) -> Value {
     let version = release.version.to_string();
     let image = release.image_of(&operator.deployment);
-    let labels = json!({ "name": operator.deployment });
+    let labels = json!({ (label_of(&operator.deployment)): operator.deployment });
+    let mut metadata = json!({ "name": operator.deployment, "namespace": operator.namespace });
+    if operator.deployment == MACHINE_CONFIG_OPERATOR {
+        metadata["labels"] = labels.clone();
+    }
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": { "name": operator.deployment, "namespace": operator.namespace },
+        "metadata": metadata,
         "spec": {
             "replicas": 1,
             "selector": { "matchLabels": labels },

@@ -58,10 +58,11 @@ fn adds_the_manifests_in_the_operators_own_image_if_the_folder_lacks_them() {
         "ConfigMap admin-gates",
         "Service cluster-version-operator",
         "ServiceMonitor cluster-version-operator",
+        "PrometheusRule cluster-version-operator",
         "Namespace a",
     ];
     assert_eq!(names(&payload), expected);
-    assert_eq!(payload.total, 8);
+    assert_eq!(payload.total, 9);
     let deployment = "spec: {template: {spec: {containers: [{name: cluster-version-operator, image: '{{.ReleaseImage}}'}]}}}\n";
     let own = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: cluster-version-operator, namespace: openshift-cluster-version, annotations: "
         .to_owned()
@@ -98,10 +99,10 @@ fn objects_of_unserved_groups_are_not_written_unless_the_payload_defines_their_k
         definition,
     );
     let files = [("0000_10_a_1.yaml", stream.as_str()), ("0000_10_a_2.yaml", &class)];
-    assert_eq!(names(&load(&files))[7..], ["(1)", "(1)"]);
+    assert_eq!(names(&load(&files))[8..], ["(1)", "(1)"]);
     let files = [files[0], files[1], ("0000_10_a_0.yaml", definition.as_str())];
     let payload = load(&files);
-    assert_eq!(names(&payload)[8..], ["(1)", "SecurityContextConstraints restricted"]);
+    assert_eq!(names(&payload)[9..], ["(1)", "SecurityContextConstraints restricted"]);
     let release = release(self::files(&files)).unwrap();
     let cluster_version = json!({ "metadata": { "uid": "u", "name": "version" } });
     let installed = InstalledPayload::of(&release, "", &cluster_version);
@@ -230,4 +231,19 @@ fn loading_a_damaged_manifest_does_not_panic() {
         }
     }
     assert!((50..450).contains(&parsed), "{parsed}: some files can be parsed and some cannot");
+}
+
+#[test]
+fn the_machine_config_operator_has_the_label_by_which_its_controller_finds_it() {
+    let release = Release::find(&"4.18.3".parse().unwrap()).unwrap();
+    let payload = Payload::load(&release, selection());
+    let find = |name: &str| {
+        let mut objects = payload.tasks.iter().filter_map(Task::object);
+        objects.find(|object| object["kind"] == "Deployment" && object["metadata"]["name"] == name).unwrap()
+    };
+    for (name, key) in [("machine-config-operator", "k8s-app"), ("dns-operator", "name")] {
+        let (labels, deployment) = (json!({ (key): name }), find(name));
+        assert_eq!(deployment["spec"]["selector"]["matchLabels"], labels);
+        assert_eq!(deployment["spec"]["template"]["metadata"]["labels"], labels);
+    }
 }

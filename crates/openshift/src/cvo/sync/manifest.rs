@@ -41,26 +41,38 @@ pub(in crate::cvo) fn write_for(
         }
         (Some(existing), ApplyRule::Apply) => existing,
     };
-    // The versions of a CRD are replaced as a whole, so that fields of an older schema disappear.
-    let versions = wanted["spec"].get("versions").filter(|_| resource.kind == "CustomResourceDefinition");
-    let same_versions = versions.is_none_or(|v| *v == existing["spec"]["versions"]);
+    let replaced = replaced_part(resource).and_then(|path| Some((path, wanted.pointer(path)?)));
+    let is_same = replaced.is_none_or(|(path, part)| existing.pointer(path) == Some(part));
     let is_owned = cluster_version.map(Object::uid).is_none_or(|owner| {
         owner.is_empty()
             || existing.list("/metadata/ownerReferences").iter().any(|found| found["uid"] == owner)
     });
     let merge = Merge::of(resource);
-    if same_versions && is_owned && merge.covers("", existing, wanted) {
+    if is_same && is_owned && merge.covers("", existing, wanted) {
         return None;
     }
     let mut merged = existing.to_value();
     merge.overlay("", &mut merged, wanted);
-    if let Some(versions) = versions {
-        merged["spec"]["versions"] = versions.clone();
+    if let Some((path, part)) = replaced
+        && let Some(place) = merged.pointer_mut(path)
+    {
+        *place = part.clone();
     }
     if !is_owned {
         add_owner(&mut merged, owner());
     }
     Some(Write::update(resource, merged))
+}
+
+/// The part of an object that is replaced as a whole, so that fields disappear that an older manifest lacks: the versions of
+/// a CRD, and the rules and targets of Prometheus, whose kinds have no builder of their own (`pkg/cvo/internal/generic.go`).
+/// For other kinds without a builder, defaults of the API server would look like differences.
+fn replaced_part(resource: &Resource) -> Option<&'static str> {
+    match (&*resource.group, &*resource.kind) {
+        (_, "CustomResourceDefinition") => Some("/spec/versions"),
+        ("monitoring.coreos.com", _) => Some("/spec"),
+        _ => None,
+    }
 }
 
 /// The object with this ClusterVersion as its owner, as an installed cluster has it.
@@ -163,7 +175,7 @@ impl Merge {
 #[cfg(test)]
 mod tests {
     use windtunnel_core::Operation;
-    use windtunnel_core::resources::CONFIG_MAPS;
+    use windtunnel_core::resources::{CONFIG_MAPS, PROMETHEUS_RULES};
 
     use super::*;
 
@@ -200,5 +212,17 @@ mod tests {
         let unlisted = deployment("i:1", &[]);
         assert_eq!(write(&DEPLOYMENTS, &existing, &unlisted), None);
         assert_eq!(write(&CONFIG_MAPS, &existing, &unlisted), Some(unlisted), "other kinds are replaced");
+    }
+
+    #[test]
+    fn fields_that_an_older_alert_rule_lacks_disappear() {
+        let rule = |annotations: Value| {
+            let rules = json!([{ "alert": "A", "annotations": annotations }]);
+            json!({ "metadata": { "name": "r", "namespace": "ns" }, "spec": { "groups": [{ "rules": rules }] } })
+        };
+        let (newer, older) =
+            (rule(json!({ "runbook_url": "u", "summary": "s" })), rule(json!({ "summary": "s" })));
+        assert_eq!(write(&PROMETHEUS_RULES, &newer, &older), Some(older.clone()));
+        assert_eq!(write(&PROMETHEUS_RULES, &older, &older), None);
     }
 }

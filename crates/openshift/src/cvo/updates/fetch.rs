@@ -9,7 +9,7 @@ use windtunnel_core::condition::Condition;
 
 use crate::cvo::validation;
 use crate::environment::Environment;
-use crate::graph::{Graph, Node, Risk, ServiceFault};
+use crate::graph::{Graph, MatchingRule, Node, Risk, ServiceFault};
 use crate::release::{Architecture, Release};
 
 /// The update service unless the spec names another one.
@@ -161,10 +161,17 @@ fn conditional(graph: &Graph, from: &Version) -> Result<Vec<(Node, Vec<Risk>)>, 
     for group in &graph.conditional {
         for edge in group.edges.iter().filter(|edge| edge.from == *from) {
             let node = graph.nodes.get(&edge.to).ok_or_else(|| edge.to.clone())?;
-            found.push((node.clone(), group.risks.clone()));
+            found.push((node.clone(), group.risks.iter().map(with_known_rules).collect()));
         }
     }
     Ok(found)
+}
+
+/// A risk without its rules of unknown types.
+fn with_known_rules(risk: &Risk) -> Risk {
+    let mut risk = risk.clone();
+    risk.rules.retain(|rule| !matches!(rule, MatchingRule::Other(_)));
+    risk
 }
 
 /// Selects the updates for the status. An update with risks is not listed as unconditional. Conditional

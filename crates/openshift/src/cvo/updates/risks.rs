@@ -42,6 +42,7 @@ impl Queries {
             let outcome = match rule {
                 MatchingRule::Always => return Ok(true),
                 MatchingRule::PromQl(text) => self.cached_query(text, query, now),
+                MatchingRule::Other(_) => continue,
             };
             match outcome {
                 Ok(exposed) => return Ok(exposed),

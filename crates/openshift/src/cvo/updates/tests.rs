@@ -287,6 +287,10 @@ fn omits_conditional_updates_that_the_api_cannot_represent() {
         &["4.14.9"],
     );
     check(vec![risky(&["4.14.8"], &[("A", always), ("B", &[])])], &[], &["4.15.0", "4.14.9"]);
+    let other = MatchingRule::Other("Later".to_owned());
+    let several = &[other.clone(), MatchingRule::Always];
+    check(vec![risky(&["4.14.8"], &[("A", several)])], &["4.14.8 False A"], &["4.15.0", "4.14.9"]);
+    check(vec![risky(&["4.14.8"], &[("A", &[other])])], &[], &["4.15.0", "4.14.9"]);
     let mut bench = Bench::new();
     bench.environment.service.conditional = vec![risky(&["4.14.99"], &[("A", always)])];
     bench.after(0);

@@ -307,8 +307,16 @@ impl Worker {
     pub(super) fn failing_status_answered(&mut self, answer: &Answer, now: Time, out: &mut Outbox) {
         let last = std::mem::take(&mut self.last_error);
         let error = answer.outcome.as_ref().err().map_or(last, |rejection| rejection.message.clone());
-        let dropped = format_args!("Dropping \"{KEY}\" out of the queue clusterversion: {error}");
+        let [queue, limiter] = self.queue_addresses();
+        let dropped =
+            format_args!("Dropping \"{KEY}\" out of the queue &{{{queue:#x} {limiter:#x}}}: {error}");
         out.info(now, "cvo.go:801", dropped);
+    }
+
+    /// The addresses of the parts of its work queue, which the operator prints instead of the queue's name.
+    fn queue_addresses(&self) -> [u64; 2] {
+        let mut draws = self.pace.orders.stream(&format!("work-queue/{}", self.own.version));
+        [(); 2].map(|()| 0xc0_0000_0000 + 32 * draws.between(1 << 12, 1 << 20))
     }
 
     /// Shuts down: cancels a retrieval and writes a last status for the current spec.

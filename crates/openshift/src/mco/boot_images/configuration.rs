@@ -1,5 +1,5 @@
-//! The part of the operator that creates MachineConfiguration `cluster` and chooses how boot images are checked
-//! (`syncMachineConfiguration`).
+//! The part of the operator that creates MachineConfiguration `cluster`, reports the node disruption policies in effect,
+//! and chooses how boot images are checked (`syncMachineConfiguration`).
 
 use semver::Version;
 use serde_json::{Value, json};
@@ -11,8 +11,8 @@ use windtunnel_core::resources::{
 };
 use windtunnel_core::{Identity, Key, Object, View, Write};
 
-use super::super::CONTROLLER_CONFIG;
-use super::{DEFINITION, is_in_use, key};
+use super::super::{CONTROLLER_CONFIG, controller_line, node_disruption};
+use super::{DEFINITION, exists, is_in_use, key};
 use crate::operators::identity;
 use crate::release::OperatorFacts;
 
@@ -40,6 +40,17 @@ pub(super) fn status(object: &Object, view: &View) -> Value {
     if !status.is_object() {
         status = json!({});
     }
+    let policies = node_disruption::merged(&object["spec"]["nodeDisruptionPolicy"], controller_line(view));
+    status["nodeDisruptionPolicyStatus"] = json!({ "clusterPolicies": policies });
+    status["observedGeneration"] = json!(object.generation());
+    if is_in_use(view) {
+        choose_boot_images(&mut status, object, view);
+    }
+    status
+}
+
+/// Sets which boot images are updated, and how old ones are found.
+fn choose_boot_images(status: &mut Value, object: &Object, view: &View) {
     let infrastructure = view.get(&INFRASTRUCTURES, "", "cluster");
     let of_cluster = |field: &str| infrastructure.map_or("", |object| object.text(field));
     let platform = of_cluster("/status/platformStatus/type");
@@ -67,8 +78,6 @@ pub(super) fn status(object: &Object, view: &View) -> Value {
         json!({ "mode": "Manual", "manual": { "mode": "OCPVersion", "ocpVersion": installed_version(view) } })
     };
     status["bootImageSkewEnforcementStatus"] = skew;
-    status["observedGeneration"] = json!(object.generation());
-    status
 }
 
 /// The machines whose boot images are updated: all, unless the spec says otherwise. An empty list means none.
@@ -114,7 +123,7 @@ impl Reconcile for MachineConfigurationKeeper {
     }
 
     fn sync(&mut self, subject: &Key, view: &View, _now: Time) -> Vec<Write> {
-        if !is_in_use(view) {
+        if !exists(view) {
             return Vec::new();
         }
         let Some(object) = view.get_key(subject) else {

@@ -14,7 +14,7 @@ mod tests;
 use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, MACHINE_CONFIGURATIONS};
 use windtunnel_core::{Key, View};
 
-use super::controller_line;
+use super::{controller_line, node_disruption};
 use crate::manifests::MajorMinor;
 
 /// The first minor that checks boot images in every feature set.
@@ -27,7 +27,13 @@ pub(super) fn key() -> Key {
     MACHINE_CONFIGURATIONS.key("", "cluster")
 }
 
-/// Returns whether the components of the controller's release use the kind.
+/// Returns whether the operator of the controller's release keeps a MachineConfiguration.
+fn exists(view: &View) -> bool {
+    controller_line(view) >= node_disruption::FIRST
+        && view.get(&CUSTOM_RESOURCE_DEFINITIONS, "", DEFINITION).is_some()
+}
+
+/// Returns whether the components of the controller's release use the kind for boot images.
 fn is_in_use(view: &View) -> bool {
     controller_line(view) >= FIRST && view.get(&CUSTOM_RESOURCE_DEFINITIONS, "", DEFINITION).is_some()
 }

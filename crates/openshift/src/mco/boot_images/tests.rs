@@ -2,10 +2,14 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::{CLUSTER_VERSIONS, INFRASTRUCTURES, MACHINE_CONFIGURATIONS};
+use windtunnel_core::resources::{
+    CLUSTER_VERSIONS, CONTROLLER_CONFIGS, CUSTOM_RESOURCE_DEFINITIONS, INFRASTRUCTURES,
+    MACHINE_CONFIGURATIONS,
+};
 use windtunnel_core::{Change, ChangeKind, Object, Resource, View};
 
-use super::{configuration, controller, guard};
+use super::{DEFINITION, configuration, controller, guard};
+use crate::mco::{CONTROLLER_CONFIG, RELEASE_VERSION};
 
 fn put(view: &mut View, resource: &Resource, object: Value) {
     let (key, object) = (resource.key_of(&object), Object::new(object));
@@ -15,6 +19,13 @@ fn put(view: &mut View, resource: &Resource, object: Value) {
 /// A cluster that was installed with 4.12.3.
 fn cluster(platform: &str, topology: &str) -> View {
     let mut view = View::default();
+    let annotations = json!({ (RELEASE_VERSION): "4.22.1" });
+    put(
+        &mut view,
+        &CONTROLLER_CONFIGS,
+        json!({ "metadata": { "name": CONTROLLER_CONFIG, "annotations": annotations } }),
+    );
+    put(&mut view, &CUSTOM_RESOURCE_DEFINITIONS, json!({ "metadata": { "name": DEFINITION } }));
     let status = json!({ "platformStatus": { "type": platform }, "controlPlaneTopology": topology });
     put(&mut view, &INFRASTRUCTURES, json!({ "metadata": { "name": "cluster" }, "status": status }));
     let history = json!([

@@ -75,12 +75,15 @@ pub(super) fn has_no_conditions(node: &str, view: &View) -> bool {
     view.get_key(&key(node)).is_some_and(|object| object.conditions().is_empty())
 }
 
-/// The failure in a node's object. `None` if it has no such condition yet, empty if there is no failure or if the
-/// object is left over.
+/// The failure in a node's object. `None` if it has no conditions yet, empty if there is no failure, no object, or if
+/// the object is left over (`syncStatusOnly` and `calculateStatus`).
 pub(super) fn failure(node: &str, view: &View) -> Option<String> {
-    let object = view.get_key(&key(node))?;
-    let found = condition::find_in_status(object, "NodeDegraded")?;
-    let message = found["message"].as_str().filter(|_| found["status"] == "True" && are_maintained(view));
+    let Some(object) = view.get_key(&key(node)) else { return Some(String::new()) };
+    if object.conditions().is_empty() {
+        return None;
+    }
+    let found = condition::find_in_status(object, "NodeDegraded").filter(|found| found["status"] == "True");
+    let message = found.and_then(|found| found["message"].as_str()).filter(|_| are_maintained(view));
     Some(message.unwrap_or_default().to_owned())
 }
 
@@ -92,10 +95,11 @@ pub(super) fn complete_sets(object: &Object) -> impl Iterator<Item = (&str, i64)
     })
 }
 
-/// Returns whether a node has all images of its pinned image sets (`isPinnedImageSetsUpdated`).
+/// Returns whether a node has all images of its pinned image sets (`isPinnedImageSetsUpdated`). A node without an
+/// object has not.
 pub(super) fn has_pinned_images(node: &str, view: &View) -> bool {
     view.get_key(&key(node))
-        .is_none_or(|object| complete_sets(object).count() == object.list("/status/pinnedImageSets").len())
+        .is_some_and(|object| complete_sets(object).count() == object.list("/status/pinnedImageSets").len())
 }
 
 /// The write of conditions and entries about pinned images to a node's object. `None` if the node has no object

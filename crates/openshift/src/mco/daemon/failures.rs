@@ -141,7 +141,7 @@ impl MachineConfigDaemon {
     /// Reports that the change between two MachineConfigs is not reconcilable.
     pub(super) fn report_unreconcilable(
         &mut self,
-        fault: &Fault,
+        why: &str,
         from: &Object,
         to: &Object,
         node: &Object,
@@ -149,10 +149,7 @@ impl MachineConfigDaemon {
         out: &mut DaemonOutput,
     ) {
         let (from, to) = (from.name(), to.name());
-        let detail = fault.message_or("ignition disks section contains changes");
-        let why = format!(
-            "can't reconcile config {from} with {to}: configs {from}, {to} are not reconcilable: {detail}"
-        );
+        let why = format!("can't reconcile config {from} with {to}: {why}");
         if annotation(node, STATE) != "Unreconcilable" || annotation(node, REASON) != truncate_reason(&why) {
             out.notices.push(Notice::warning("FailedToReconcile", why.clone()));
             out.annotate(STATE, "Unreconcilable");

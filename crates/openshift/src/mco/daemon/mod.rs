@@ -30,8 +30,9 @@ use super::annotations::{CURRENT_CONFIG, CURRENT_IMAGE, DESIRED_CONFIG, DESIRED_
 use super::back_off::BackOff;
 use super::config_node::progress_steps::{self, ProgressStep};
 use super::config_node::{self, ProgressWriter};
+use super::membership::is_windows;
 use super::pace::{self, Seconds};
-use super::{CONTROLLER_CONFIG, node_events};
+use super::{CONTROLLER_CONFIG, daemon_events};
 use crate::marks;
 pub(crate) use failures::{PIVOT_ERRORS, REBOOT_ERRORS};
 pub(crate) use kubelet_health::KUBELET_STATE;
@@ -88,6 +89,8 @@ pub struct MachineConfigDaemon {
     write_back_off: BackOff,
     /// Failed attempts to change the operating system in the current sync.
     failed_tries: usize,
+    /// The reasons and messages of Events to publish once the disk is written without a reboot.
+    events_without_reboot: Vec<(&'static str, String)>,
     /// The failure to report after the current pause, even if the fault is healed by then.
     gave_up: Option<String>,
     /// Whether it received a termination signal.
@@ -152,6 +155,7 @@ impl MachineConfigDaemon {
             back_off: BackOff::default(),
             write_back_off: BackOff::default(),
             failed_tries: 0,
+            events_without_reboot: Vec::new(),
             gave_up: None,
             should_stop: false,
             awaits_answers: false,
@@ -275,8 +279,7 @@ impl MachineConfigDaemon {
         }
         writes.extend(progress);
         let host = self.node.clone();
-        let events =
-            self.events.get_or_insert_with(|| node_events(node, &format!("machineconfigdaemon,{host}")));
+        let events = self.events.get_or_insert_with(|| daemon_events(node, &host));
         writes.extend(output.notices.into_iter().filter_map(|notice| events.record(notice, now)));
         writes
     }
@@ -288,6 +291,9 @@ impl MachineConfigDaemon {
     /// Checks the node until there is something to write or to wait for.
     fn check_node(&mut self, view: &View, now: Time) -> Option<(Vec<Write>, Vec<Effect>)> {
         let node = view.get_key(&self.key())?.clone();
+        if is_windows(&node) {
+            return None;
+        }
         let is_at_work = !matches!(self.phase, Phase::Starting(_) | Phase::Idle | Phase::Drifted(_));
         marks::RETARGETED_AT_WORK
             .reach_if(is_at_work && !self.target.is_empty() && desired(&node) != self.target);
@@ -343,8 +349,8 @@ impl Actor for MachineConfigDaemon {
             step.effects = effects;
         }
         step.effects.extend(reset_counts);
-        // Without its node there is nothing to wait for.
-        if let Some(node) = input.view.get_key(&self.key()) {
+        // Without its node there is nothing to wait for, and a node with Windows has no daemon.
+        if let Some(node) = input.view.get_key(&self.key()).filter(|node| !is_windows(node)) {
             step.effects.extend(self.check_kubelet(node, input.now));
             step.wake_at =
                 self.wake_at(input.now).into_iter().chain(self.kubelet.next).chain(self.reports_again).min();

@@ -10,7 +10,7 @@ use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::MACHINE_CONFIGS;
 use windtunnel_core::{Object, View};
 
-use super::changes::{Action, action};
+use super::changes::Plan;
 use super::failures::{Drift, OsFailure, PIVOT_ERRORS, REBOOT_ERRORS, fault};
 use super::{DaemonOutput, MachineConfigDaemon, Phase, annotation, degrade, desired};
 use crate::manifests::MajorMinor;
@@ -21,6 +21,7 @@ use crate::mco::annotations::{
 use crate::mco::config_node::{self, progress_steps};
 use crate::mco::controller_line;
 use crate::mco::pace::{Seconds, StepDurations};
+use crate::mco::validity::{self, CHECKS_EXTENSIONS, check_extensions};
 
 /// The interval of checks for a completed drain or uncordon request.
 const POLL: SignedDuration = SignedDuration::from_secs(10);
@@ -78,6 +79,15 @@ fn difference(from: &Object, to: &Object) -> String {
     let parts: Vec<String> =
         parts.into_iter().map(|(name, pointer)| format!("{name}:{}", differs(pointer))).collect();
     format!("&{{{}}}", parts.join(" "))
+}
+
+/// Why the daemon cannot change the node: a fault, or a MachineConfig that only an installation can apply.
+fn refusal(from: &Object, to: &Object, node: &Object, line: MajorMinor) -> Option<String> {
+    let Some(fault) = fault(node, FaultKind::Unreconcilable) else {
+        return validity::reconcilable(from, to, line).err();
+    };
+    let detail = fault.message_or("ignition disks section contains changes");
+    Some(format!("configs {}, {} are not reconcilable: {detail}", from.name(), to.name()))
 }
 
 /// Publishes whether the operating system changed.
@@ -193,7 +203,12 @@ impl MachineConfigDaemon {
             // The update needs no reboot, or the previous MachineConfig is desired again, or a failure was
             // fixed.
             self.take_target(node);
-            out.publish("SkipReboot", "Config changes do not require reboot.");
+            if self.events_without_reboot.is_empty() {
+                out.publish("SkipReboot", "Config changes do not require reboot.");
+            }
+            for (reason, message) in std::mem::take(&mut self.events_without_reboot) {
+                out.publish(reason, message);
+            }
             out.progress.push(progress_steps::resumed(desired));
             self.request_uncordon(node, now, out);
         } else if self.reports_again.is_none() && config_node::has_no_conditions(node.name(), view) {
@@ -219,36 +234,26 @@ impl MachineConfigDaemon {
         let Some((from, to)) = self.configs(view, node, now, out) else { return };
         out.target = Some(self.target.clone());
         out.progress.push(progress_steps::needs_update(node.name()));
-        if let Some(fault) = fault(node, FaultKind::Unreconcilable) {
-            return self.report_unreconcilable(&fault, &from, &to, node, now, out);
+        let line = controller_line(view);
+        if let Some(why) = refusal(&from, &to, node, line) {
+            return self.report_unreconcilable(&why, &from, &to, node, now, out);
         }
-        let reboots = action(&from, &to) == Action::Reboot;
+        let plan = Plan::of(&from, &to, line, view);
         out.journal(&format!(
             "Starting update from {} to {}: {}",
             from.name(),
             to.name(),
             difference(&from, &to)
         ));
-        out.progress.push(progress_steps::prepared(reboots));
+        out.progress.push(progress_steps::prepared(plan.drains()));
         if !matches!(annotation(node, STATE), "Degraded" | "Unreconcilable" | "Working") {
             out.annotate(STATE, "Working");
             out.publish("ConfigDriftMonitorStopped", "Config Drift Monitor stopped");
         }
-        if !reboots {
+        if !plan.drains() {
             let (os, keys) = changes(&from, &to);
-            out.progress.push(progress_steps::not_drained());
-            out.progress.extend([
-                progress_steps::applying(os, keys),
-                progress_steps::applied(os, keys),
-                progress_steps::not_rebooted(),
-            ]);
-            out.journal(&format!("Node has Desired Config {}, skipping reboot", self.target));
-            // The event about the skipped reboot comes after the disk is written.
-            self.disk.config.clone_from(&self.target);
-            self.disk.custom_image.clone_from(&self.target_image);
-            out.effects.push(Effect::WriteDisk(self.disk.clone()));
-            self.phase = Phase::Idle;
-            return;
+            out.progress.extend([progress_steps::not_drained(), progress_steps::applying(os, keys)]);
+            return self.finish_without_reboot(&from, &to, plan.events(line), out);
         }
         if from.text("/spec/osImageURL") != to.text("/spec/osImageURL") {
             out.publish(
@@ -258,6 +263,24 @@ impl MachineConfigDaemon {
         }
         out.publish("AddSigtermProtection", "Adding SIGTERM protection");
         self.phase = Phase::RequestingDrain(after(now, SignedDuration::from_secs(1)));
+    }
+
+    /// Writes the disk. The Events about the skipped reboot come after that.
+    fn finish_without_reboot(
+        &mut self,
+        from: &Object,
+        to: &Object,
+        events: Vec<(&'static str, String)>,
+        out: &mut DaemonOutput,
+    ) {
+        let (os, keys) = changes(from, to);
+        out.progress.extend([progress_steps::applied(os, keys), progress_steps::not_rebooted()]);
+        out.journal(&format!("Node has Desired Config {}, skipping reboot", self.target));
+        self.events_without_reboot = events;
+        self.disk.config.clone_from(&self.target);
+        self.disk.custom_image.clone_from(&self.target_image);
+        out.effects.push(Effect::WriteDisk(self.disk.clone()));
+        self.phase = Phase::Idle;
     }
 
     /// The current and the target MachineConfig with their images. Fails if one of them does not exist.
@@ -332,7 +355,10 @@ impl MachineConfigDaemon {
         let (os, keys) = changes(&from, &to);
         out.progress.push(progress_steps::applying(os, keys));
         (self.failed_tries, self.gave_up) = (0, None);
-        self.phase = Phase::Applying(now + self.draw("apply", StepDurations::of(view).apply));
+        let reboots = Plan::of(&from, &to, controller_line(view), view).reboots();
+        // Without an operating system to write it takes as long as to notice the change.
+        let takes = if reboots { StepDurations::of(view).apply } else { NOTICE };
+        self.phase = Phase::Applying(now + self.draw("apply", takes));
     }
 
     fn announce_reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
@@ -350,6 +376,19 @@ impl MachineConfigDaemon {
             let is_last = self.failed_tries == failure.pauses.len();
             self.gave_up = (is_last && failure.ends_with_pause).then_some(failure.why);
             self.phase = Phase::Applying(after(now, *pause));
+            return;
+        }
+        let line = controller_line(view);
+        if line < CHECKS_EXTENSIONS
+            && let Err(why) = check_extensions(&to["spec"], line)
+        {
+            return self.fail(&why, node, now, out);
+        }
+        let plan = Plan::of(&from, &to, line, view);
+        if !plan.reboots() {
+            self.finish_without_reboot(&from, &to, plan.events(line), out);
+            // Nothing else wakes it after the drain.
+            self.phase = Phase::Preparing(after(now, SignedDuration::from_secs(1)));
             return;
         }
         let through = progress_steps::succeeded(node.name());

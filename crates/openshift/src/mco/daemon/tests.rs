@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windtunnel_controllers::faults::{Fault, FaultKind};
 use windtunnel_controllers::testing::Rig;
 use windtunnel_core::Object;
-use windtunnel_core::resources::{EVENTS, MACHINE_CONFIGS};
+use windtunnel_core::resources::{EVENTS, MACHINE_CONFIGS, MACHINE_CONFIGURATIONS};
 
 use super::*;
 use crate::mco::annotations::{
@@ -328,9 +328,12 @@ fn truncates_an_unreconcilable_reason_and_reports_it_once() {
 #[test]
 fn reports_a_change_without_a_reboot_once() {
     let mut rig = rig();
-    let spec = json!({ "osImageURL": "os-1", "config": { "passwd": { "users": [{ "name": "core" }] } } });
+    let ignition = json!({ "version": "3.2.0" });
+    let users = json!([{ "name": "core", "sshAuthorizedKeys": ["ssh-ed25519 a"] }]);
+    let config = json!({ "ignition": ignition, "passwd": { "users": users } });
+    let spec = json!({ "osImageURL": "os-1", "config": config });
     rig.put(&MACHINE_CONFIGS, json!({ "metadata": { "name": "keys" }, "spec": spec }));
-    let patch = json!({ "spec": { "config": {} } });
+    let patch = json!({ "spec": { "config": { "ignition": ignition } } });
     rig.write(&Write::merge_patch(&MACHINE_CONFIGS, "", "a", patch));
     annotate(&mut rig, DESIRED_CONFIG, "keys");
     rig.run(5);
@@ -339,6 +342,30 @@ fn reports_a_change_without_a_reboot_once() {
     assert_eq!((seen(&rig), reboots(&rig)), (["Done", "uncordon-keys", ""], 0));
     assert_eq!(node(&rig).annotation(CURRENT_CONFIG), Some("keys"));
     assert_eq!(event_count(&rig, "SkipReboot"), 1);
+}
+
+#[test]
+fn a_policy_drains_the_node_without_a_reboot() {
+    let mut rig = rig();
+    let ignition = json!({ "version": "3.2.0" });
+    let files = json!([{ "path": "/etc/own", "contents": { "source": "data:,a" } }]);
+    let config = json!({ "ignition": ignition, "storage": { "files": files } });
+    let spec = json!({ "osImageURL": "os-1", "config": config });
+    rig.put(&MACHINE_CONFIGS, json!({ "metadata": { "name": "own" }, "spec": spec }));
+    let policy = json!({ "files": [{ "path": "/etc/own", "actions": [{ "type": "Drain" }] }] });
+    let spec = json!({ "nodeDisruptionPolicy": policy });
+    rig.put(&MACHINE_CONFIGURATIONS, json!({ "metadata": { "name": "cluster" }, "spec": spec }));
+    let patch = json!({ "spec": { "config": { "ignition": ignition } } });
+    rig.write(&Write::merge_patch(&MACHINE_CONFIGS, "", "a", patch));
+    annotate(&mut rig, DESIRED_CONFIG, "own");
+    rig.run(10);
+    assert_eq!(node(&rig).annotation(DESIRED_DRAIN), Some("drain-own"));
+    annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-own");
+    rig.run(30);
+    assert_eq!(node(&rig).annotation(DESIRED_DRAIN), Some("uncordon-own"));
+    annotate(&mut rig, LAST_APPLIED_DRAIN, "uncordon-own");
+    rig.run(30);
+    assert_eq!((seen(&rig), reboots(&rig)), (["Done", "uncordon-own", ""], 0));
 }
 
 #[test]

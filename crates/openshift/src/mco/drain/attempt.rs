@@ -23,8 +23,8 @@ const THRESHOLD: SignedDuration = SignedDuration::from_mins(10);
 /// After this time a drain counts as failed, but continues.
 pub(super) const TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
 
-/// From this minor on an Event reports a drain that took too long.
-const PUBLISHES_TIMEOUT: MajorMinor = (4, 19);
+/// From this minor on Events report drains that take long.
+const PUBLISHES_FAILURES: MajorMinor = (4, 19);
 
 #[derive(Debug, Clone)]
 pub(super) struct Drain {
@@ -67,17 +67,54 @@ impl Attempt {
     }
 }
 
+/// A failed attempt.
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// The error of the drain.
+    pub(super) error: String,
+    /// The line about it, and the message of the Event.
+    pub(super) message: String,
+    /// Whether attempts have failed for [`THRESHOLD`].
+    is_long: bool,
+}
+
+impl Failure {
+    /// A failure of the attempt that started at this age of the drain. The age at its end does not count (`drainNode`).
+    fn new(error: String, age: SignedDuration) -> Self {
+        // The fifth attempt starts at the threshold, and in a real cluster a little later.
+        let is_long = age >= THRESHOLD;
+        let message = if is_long {
+            format!(
+                "Drain failed. Drain has been failing for more than 10 minutes. Waiting 5 minutes then retrying. Error message from drain: {error}"
+            )
+        } else {
+            format!("Drain failed. Waiting 1 minute then retrying. Error message from drain: {error}")
+        };
+        Self { error, message, is_long }
+    }
+
+    fn pause(&self) -> SignedDuration {
+        if self.is_long { LONG_PAUSE } else { PAUSE }
+    }
+
+    /// The Event about it.
+    pub(super) fn notice(&self, line: MajorMinor) -> Option<Notice> {
+        let is_published = self.is_long && line >= PUBLISHES_FAILURES;
+        is_published.then(|| Notice::warning("DrainThresholdExceeded", &self.message))
+    }
+}
+
 impl Drain {
-    /// The evictions to request now, the time of the next check, and the error of an attempt that has just
-    /// failed.
-    pub(super) fn evict(&mut self, left: &[&Object], now: Time) -> (Vec<Write>, Time, Option<String>) {
-        let pause = if now.duration_since(self.began) >= THRESHOLD { LONG_PAUSE } else { PAUSE };
+    /// The evictions to request now, the time of the next check, and the attempt that has just failed.
+    pub(super) fn evict(&mut self, left: &[&Object], now: Time) -> (Vec<Write>, Time, Option<Failure>) {
         let over = after(self.attempt.began, ATTEMPT);
-        let failure = self.attempt.failure.take();
-        if failure.is_some() || over <= now {
-            let failure = failure.unwrap_or_else(|| timed_out(left));
-            self.attempt = Attempt::at(now + pause);
-            return (Vec::new(), now + pause, Some(failure));
+        let error = self.attempt.failure.take();
+        if error.is_some() || over <= now {
+            let age = self.attempt.began.duration_since(self.began);
+            let failure = Failure::new(error.unwrap_or_else(|| timed_out(left)), age);
+            let next = now + failure.pause();
+            self.attempt = Attempt::at(next);
+            return (Vec::new(), next, Some(failure));
         }
         let (mut writes, mut next) = (Vec::new(), over);
         for pod in left.iter().filter(|pod| !pod.is_terminating()) {
@@ -90,27 +127,13 @@ impl Drain {
         (writes, next, None)
     }
 
-    /// The Events about a failed attempt.
-    pub(super) fn failure_events(
-        &self,
-        node: &str,
-        failure: &str,
-        line: MajorMinor,
-        now: Time,
-    ) -> Vec<Notice> {
-        let since = now.duration_since(self.began);
-        let mut notices = Vec::new();
-        if since >= TIMEOUT && line >= PUBLISHES_TIMEOUT {
+    /// The Event at the start of an attempt of a drain that takes too long (`drainNode`).
+    pub(super) fn too_long(&self, node: &str, line: MajorMinor, now: Time) -> Option<Notice> {
+        let is_published = now.duration_since(self.began) > TIMEOUT && line >= PUBLISHES_FAILURES;
+        is_published.then(|| {
             let message = format!("node {node}: drain exceeded timeout: 1h0m0s. Will continue to retry.");
-            notices.push(Notice::warning("DrainFailed", message));
-        }
-        if since >= THRESHOLD {
-            let message = format!(
-                "Drain failed. Drain has been failing for more than 10 minutes. Waiting 5 minutes then retrying. Error message from drain: {failure}"
-            );
-            notices.push(Notice::warning("DrainThresholdExceeded", message));
-        }
-        notices
+            Notice::warning("DrainFailed", message)
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_controllers::counter::Counter;
 use windtunnel_controllers::owners;
-use windtunnel_controllers::recorder::Recorder;
+use windtunnel_controllers::recorder::{Notice, Recorder};
 use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
 use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
 use windtunnel_core::clock::Time;
@@ -25,7 +25,8 @@ use super::annotations::{DESIRED_DRAIN, LAST_APPLIED_DRAIN};
 use super::config_node::ProgressWriter;
 use super::config_node::progress_steps::{self, ProgressStep};
 use super::pace::{self, StepDurations};
-use super::{controller_line, node_events};
+use super::pool::EVENT_SOURCE;
+use super::{controller_events, controller_line};
 use crate::manifests::MajorMinor;
 use crate::marks;
 
@@ -211,9 +212,11 @@ impl DrainController {
         let (desired, applied) = drain_requests(node);
         let takes_long = begins && now.duration_since(drain.began) > TIMEOUT;
         let mut lines = Vec::new();
+        let mut notices = Vec::new();
         if begins {
             progress.push(progress_steps::draining(desired, applied));
             lines.push("initiating drain".to_owned());
+            notices.extend(drain.too_long(node.name(), line, now));
         }
         if left.is_empty() {
             let name = format!("machine-config-controller/drain/{}/{desired}", node.name());
@@ -223,7 +226,9 @@ impl DrainController {
                 for line in lines {
                     self.print(node.name(), line, now);
                 }
-                return (progress_writes(node, &progress, view, now), false);
+                let mut writes = progress_writes(node, &progress, view, now);
+                writes.extend(self.publish(node, notices, now));
+                return (writes, false);
             }
             self.end(key);
             lines.push("operation successful; applying completion annotation".to_owned());
@@ -231,32 +236,34 @@ impl DrainController {
                 self.print(node.name(), line, now);
             }
             progress.push(progress_steps::drained(desired));
-            return (progress_writes(node, &progress, view, now), true);
+            let mut writes = progress_writes(node, &progress, view, now);
+            writes.extend(self.publish(node, notices, now));
+            return (writes, true);
         }
         let (mut writes, next, failure) = drain.evict(&left, now);
         if let Some(failure) = &failure {
-            let minutes = next.duration_since(now).as_mins();
-            lines.push(format!(
-                "Drain failed. Waiting {minutes} minute then retrying. Error message from drain: {failure}"
-            ));
+            progress.push(progress_steps::drain_failed(&failure.error, desired, applied));
+            lines.push(failure.message.clone());
+            notices.extend(failure.notice(line));
         }
-        progress.extend(failure.as_ref().map(|why| progress_steps::drain_failed(why, desired, applied)));
         writes.extend(progress_writes(node, &progress, view, now));
         self.queue.add_at(key.clone(), next);
-        let notices =
-            failure.map(|failure| drain.failure_events(node.name(), &failure, line, now)).unwrap_or_default();
         for line in lines {
             self.print(node.name(), line, now);
         }
         if marks::DRAIN_TOO_LONG.reach_if(takes_long) {
             self.count(key, true);
         }
-        let events = self
-            .events
-            .entry(key.clone())
-            .or_insert_with(|| node_events(node, "machineconfigcontroller-drain"));
-        let event_writes = notices.into_iter().filter_map(|notice| events.record(notice, now));
-        (writes.into_iter().chain(event_writes).collect(), false)
+        writes.extend(self.publish(node, notices, now));
+        (writes, false)
+    }
+
+    /// The writes of Events about a node.
+    fn publish(&mut self, node: &Object, notices: Vec<Notice>, now: Time) -> Vec<Write> {
+        let events = self.events.entry(NODES.key("", node.name()));
+        let events = events.or_insert_with(|| controller_events(&NODES, node, EVENT_SOURCE));
+        events.refer_to(node);
+        notices.into_iter().filter_map(|notice| events.record(notice, now)).collect()
     }
 }
 

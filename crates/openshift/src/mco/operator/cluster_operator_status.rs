@@ -22,6 +22,8 @@ const REPORTS_SKEW: MajorMinor = (4, 17);
 const EVALUATES: MajorMinor = (4, 16);
 /// The name in `status.versions` of the release that the operator has reached.
 pub(super) const OPERATOR: &str = "operator";
+/// The reason of Degraded if daemons were not rolled out in time. The next attempt clears it.
+pub(super) const DAEMONS_FAILED: &str = "MachineConfigDaemonFailed";
 const WELL: &str = "AsExpected";
 /// The start of the message while the operator has nothing to update.
 const CLUSTER_VERSION_IS: &str = "Cluster version is ";
@@ -108,7 +110,10 @@ fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &Vi
             all.push(Condition::new("Available", "True", WELL, message));
         }
     }
-    if condition::find_in_status(object, "Degraded").is_none() {
+    let degraded = condition::find_in_status(object, "Degraded");
+    let is_over = degraded.is_some_and(|degraded| degraded["reason"] == DAEMONS_FAILED)
+        && matches!(report, Report::Working | Report::Waiting(_));
+    if degraded.is_none() || is_over {
         all.push(Condition::new("Degraded", "False", "", ""));
     }
     if line >= EVALUATES {
@@ -121,7 +126,9 @@ fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &Vi
 /// Upgradeable is always a new one.
 pub(super) fn is_own(condition: &Condition) -> bool {
     condition.kind == "Upgradeable"
-        || condition.kind == "Degraded" && PoolSyncError::REASONS.contains(&condition.reason.as_str())
+        || condition.kind == "Degraded"
+            && (condition.reason == DAEMONS_FAILED
+                || PoolSyncError::REASONS.contains(&condition.reason.as_str()))
 }
 
 /// Returns whether a release sets Upgradeable to False with cgroup v1: 4.18 from 4.18.6 on, and 4.19.

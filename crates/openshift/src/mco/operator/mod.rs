@@ -13,19 +13,19 @@ use jiff::SignedDuration;
 use serde_json::json;
 use windtunnel_controllers::environment::NodeEnvironment;
 use windtunnel_controllers::workqueue::WorkQueue;
-use windtunnel_controllers::{Actor, Input, Interest, PayloadWorkloads, Step};
+use windtunnel_controllers::{Actor, Input, Interest, Step};
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CONTROLLER_CONFIGS, DEPLOYMENTS, INFRASTRUCTURES, MACHINE_CONFIG_POOLS,
-    MACHINE_CONFIGS, MACHINE_OS_CONFIGS, NODE_SETTINGS, SECRETS,
+    MACHINE_CONFIGS, MACHINE_OS_CONFIGS, NODE_SETTINGS, PROXIES, SECRETS,
 };
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, Object, View, Write, condition};
 
-use self::cluster_operator_status::Report;
+use self::cluster_operator_status::{DAEMONS_FAILED, Report};
 use self::pools::{PoolSyncError, WantedRelease};
 use super::annotations::RELEASE_VERSION;
-use super::{CONTROLLER_CONFIG, NAMESPACE, boot_images, daemon_set, install, operands};
+use super::{CONTROLLER_CONFIG, NAMESPACE, boot_images, controller_config, daemon_set, install};
 use crate::environment::Environment;
 use crate::manifests::MajorMinor;
 use crate::operators::health::FaultReport;
@@ -37,6 +37,8 @@ const LEASE_SECONDS: (u64, u64) = (5, 26);
 /// The same on a single node, where lease retries are less frequent.
 const LEASE_SECONDS_SINGLE: (u64, u64) = (5, 60);
 const ROLLOUT_SECONDS: (u64, u64) = (40, 100);
+/// How long it waits for the rollout of daemons (`daemonsetRolloutTimeout`).
+const DAEMONS_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// The time limit for required pools, per machine in them.
 const PER_MACHINE: SignedDuration = SignedDuration::from_mins(10);
 /// The pause after a failure before it waits for the pools again.
@@ -56,6 +58,8 @@ pub struct MachineConfigOperator {
     seen: Option<(String, Time)>,
     /// Since when it waits for pools.
     waits_since: Option<Time>,
+    /// Since when it waits for the rollout of the daemons that it updated.
+    daemons_since: Option<Time>,
     /// When it last failed, the reason and the error.
     gave_up: Option<(Time, &'static str, String)>,
     started: bool,
@@ -77,6 +81,7 @@ impl MachineConfigOperator {
             queue: WorkQueue::default(),
             seen: None,
             waits_since: None,
+            daemons_since: None,
             gave_up: None,
             started: false,
         }
@@ -138,8 +143,10 @@ impl MachineConfigOperator {
             config.annotation(RELEASE_VERSION) == Some(&version)
                 && config.text("/spec/osImageURL") == os_image
         });
-        // If the previous release is requested again, the daemons may already have the new one.
-        let is_rolled = self.environment.has_controllers || daemon_set::is_rolled(release, view);
+        let is_rolled = match self.check_daemons(release, view, now) {
+            Ok(is_rolled) => is_rolled,
+            Err(failure) => return report(&Report::Failed(DAEMONS_FAILED, &failure)),
+        };
         if !is_configured || !is_rolled || stalls {
             step.why = format!("the rollout of the controller of {version}").into();
             let (leads_at, configures_at) = self.rollout_times(&version, view, now);
@@ -149,11 +156,7 @@ impl MachineConfigOperator {
                 && let Some(write) = daemon_set::write(release, view)
             {
                 self.send(write, step);
-                if self.environment.payload_workloads == PayloadWorkloads::InPods {
-                    for write in operands::writes(release, view) {
-                        self.send(write, step);
-                    }
-                }
+                self.daemons_since = Some(now);
             }
             if configures_at <= now && !stalls && is_rolled {
                 for write in install::writes(release, view) {
@@ -165,6 +168,9 @@ impl MachineConfigOperator {
             // A rollout without an end is reported with the reason of the fault.
             let reports = stalls || line <= REPORTS_EARLY;
             return if leads_at <= now && reports { report(&Report::Working) } else { None };
+        }
+        if let Some(write) = controller_config::proxy_update(view) {
+            self.send(write, step);
         }
         self.seen = None;
         let wanted = WantedRelease { version: &version, commit: &commit, os_image: &os_image, line };
@@ -184,6 +190,28 @@ impl MachineConfigOperator {
         }
     }
 
+    /// Whether the operator need not wait for the daemons. It waits only for a rollout that it started, and only until
+    /// its time limit. The error is reported for a moment; the next attempt does not wait.
+    fn check_daemons(&mut self, release: &Release, view: &View, now: Time) -> Result<bool, String> {
+        // If the previous release is requested again, the daemons may already have the new one.
+        if self.environment.has_controllers || daemon_set::is_rolled(release, view) {
+            self.daemons_since = None;
+            return Ok(true);
+        }
+        let Some(since) = self.daemons_since else { return Ok(daemon_set::has_release(release, view)) };
+        let (over, ends) = (after(since, DAEMONS_TIMEOUT), after(since, DAEMONS_TIMEOUT + RETRY));
+        if now < over {
+            self.recheck_at(Some(over));
+            return Ok(false);
+        }
+        if now < ends {
+            self.recheck_at(Some(ends));
+            return Err(daemon_set::rollout_error(release.line(), view));
+        }
+        self.daemons_since = None;
+        Ok(true)
+    }
+
     /// The operator's facts in that release.
     fn facts_of<'a>(&'a self, release: &'a Release) -> &'a release::OperatorFacts {
         release.operator(&self.facts.cluster_operator).unwrap_or(&self.facts)
@@ -195,7 +223,7 @@ impl MachineConfigOperator {
         let seen = self.seen.get_or_insert_with(|| (version.to_owned(), now));
         if seen.0 != version {
             *seen = (version.to_owned(), now);
-            (self.waits_since, self.gave_up) = (None, None);
+            (self.waits_since, self.daemons_since, self.gave_up) = (None, None, None);
         }
         let since = seen.1;
         let draw = |what: &str, (low, high): (u64, u64)| {
@@ -296,6 +324,7 @@ impl Actor for MachineConfigOperator {
             Interest::Object(daemon_set::key()),
             Interest::Object(CONTROLLER_CONFIGS.key("", CONTROLLER_CONFIG)),
             Interest::Object(NODE_SETTINGS.key("", "cluster")),
+            Interest::Object(PROXIES.key("", "cluster")),
             Interest::Object(boot_images::key()),
             Interest::Kind(MACHINE_CONFIG_POOLS),
             Interest::Kind(MACHINE_OS_CONFIGS),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use windtunnel_controllers::testing::Rig;
 use windtunnel_controllers::workloads::daemon_sets::DaemonSetController;
 use windtunnel_core::condition;
-use windtunnel_core::resources::MACHINE_CONFIGS;
+use windtunnel_core::resources::{MACHINE_CONFIGS, NODES};
 
 use super::*;
 use crate::mco::CLUSTER_OPERATOR;
@@ -296,6 +296,27 @@ fn cgroup_v1_blocks_upgrades_in_4_18_6_to_4_19() {
 }
 
 #[test]
+fn a_changed_proxy_reaches_the_controller_config() {
+    let mut rig = rig("4.18.3", "4.18.3");
+    let proxy = |rig: &Rig| {
+        rig.view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG).unwrap()["spec"]["proxy"].clone()
+    };
+    assert_eq!(proxy(&rig), Value::Null);
+    let status = json!({ "httpProxy": "http://p" });
+    rig.put(&PROXIES, json!({ "metadata": { "name": "cluster" }, "status": status }));
+    rig.run(2);
+    assert_eq!(proxy(&rig), status);
+    rig.write(&Write::merge_patch_status(
+        &PROXIES,
+        "",
+        "cluster",
+        json!({ "status": { "httpProxy": null } }),
+    ));
+    rig.run(2);
+    assert_eq!(proxy(&rig), Value::Null);
+}
+
+#[test]
 fn a_single_node_cluster_has_longer_lease_times() {
     assert_eq!(lease_seconds(&View::default()), LEASE_SECONDS);
     for (topology, seconds) in [("HighlyAvailable", LEASE_SECONDS), ("SingleReplica", LEASE_SECONDS_SINGLE)] {
@@ -313,4 +334,35 @@ fn the_message_of_a_degraded_pool_is_quoted_as_in_go() {
     let pool = Object::new(json!({ "status": { "conditions": [degraded] } }));
     let message = r#"pool is degraded because rendering fails with "": "\x1b[0m \"x\"""#;
     assert_eq!(pools::extension_text(&pool), message);
+}
+
+#[test]
+fn daemons_that_are_not_rolled_out_in_ten_minutes_degrade_the_operator_for_a_moment() {
+    for (from, to, cause) in [
+        ("4.18.3", "4.18.7", "context deadline exceeded"),
+        ("4.12.3", "4.12.7", "timed out waiting for the condition"),
+    ] {
+        let mut rig = rig(from, to);
+        let node = |name: &str, ready: &str| {
+            let conditions = json!([{ "type": "Ready", "status": ready }]);
+            json!({ "metadata": { "name": name }, "status": { "conditions": conditions } })
+        };
+        rig.put(&NODES, node("a", "True"));
+        rig.put(&NODES, node("b", "Unknown"));
+        update(&mut rig, to);
+        rig.run(560);
+        assert!(condition_text(&rig, "Degraded").starts_with("False"), "{from}");
+        rig.run(100);
+        let status = "status: (desired: 2, updated: 0, ready: 1, unavailable: 1)]";
+        let error = format!(
+            "error during waitForDaemonsetRollout: [{cause}, daemonset machine-config-daemon is not ready. {status}"
+        );
+        assert!(
+            rig.log.iter().any(|line| line.contains("Degraded=True MachineConfigDaemonFailed") && line.contains(&error)),
+            "{from}: {:#?}",
+            rig.log
+        );
+        rig.run(200);
+        assert!(condition_text(&rig, "Degraded").starts_with("False"), "the next attempt does not wait");
+    }
 }

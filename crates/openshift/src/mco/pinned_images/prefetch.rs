@@ -20,6 +20,7 @@ use super::plan::{Attempt, Source, attempt};
 use super::{PinnedSet, is_in_use, sets_of};
 use crate::environment::Environment;
 use crate::mco::back_off::BackOff;
+use crate::mco::registries_of;
 use crate::mco::{DAEMON, NAMESPACE, config_node, pace};
 
 /// How long the controller needs to write a changed set into its pools.
@@ -107,7 +108,9 @@ impl ImagePrefetcher {
             pace::draw(streams, &name, if is_slow { SLOW_SECONDS } else { PULL_SECONDS })
         };
         let environment = &self.environment;
-        let source = Source { image: &|image| environment.image(image), pull_time: &pull_time };
+        let registries = registries_of(node, view).unwrap_or_default();
+        let image = |image: &str| registries.resolve(image, |reference| environment.image(reference));
+        let source = Source { image: &image, pull_time: &pull_time };
         let found = attempt(node, &incomplete, &self.present, &source);
         self.phase = Phase::Pulling(after(now, found.duration), found);
         self.sets = sets;

@@ -19,24 +19,25 @@ use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
 use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{
-    INFRASTRUCTURES, MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, MACHINE_OS_BUILDS, MACHINE_OS_CONFIGS,
+    CONTROLLER_CONFIGS, MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, MACHINE_OS_BUILDS, MACHINE_OS_CONFIGS,
     NODES, PODS,
 };
-use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, condition, pod, pool};
+use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, pod, pool};
 
-use self::choice::Choice;
-use super::annotations::{
-    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_IMAGE, REASON, STATE, UPDATE_IN_PROGRESS,
-};
+use super::annotations::{CONTROL_PLANE_TOPOLOGY, DESIRED_CONFIG, DESIRED_IMAGE, UPDATE_IN_PROGRESS};
 use super::layering::Layering;
-use super::node::{NodeState, Target, TargetImage, taints};
-use super::{NAMESPACE, config_node, controller_line, membership, pool_events};
+use super::node::{NodeState, Target, TargetImage, UPDATE_EFFECT, is_update_taint, taints};
+use super::{CONTROLLER_CONFIG, config_node, controller_line, membership, pool_events};
 use crate::environment::image_builds;
+use crate::manifests::MajorMinor;
 use crate::marks;
 pub(super) use pool_status::status;
 
 /// How long it waits for further changes.
 const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
+
+/// The source of its Events, and of those of the drain controller.
+pub(super) const EVENT_SOURCE: &str = "machineconfigcontroller-nodecontroller";
 
 type Members = BTreeMap<String, NodeState>;
 
@@ -116,7 +117,8 @@ impl NodeController {
             if self.pool_of.get(&change.key.name).is_none_or(|of| of != membership::MASTER) {
                 continue;
             }
-            let events = self.events.entry(key.clone()).or_insert_with(|| pool_events(pool));
+            let events = self.events.entry(key.clone()).or_insert_with(|| pool_events(pool, EVENT_SOURCE));
+            events.refer_to(pool);
             for write in annotated(change).into_iter().filter_map(|notice| events.record(notice, input.now)) {
                 self.queue.send(&key, write, &mut writes);
             }
@@ -161,19 +163,22 @@ impl NodeController {
     }
 }
 
-/// The nodes to update next.
-fn choose<'a>(pool: &Object, members: &'a Members, target: Target<'_>, view: &'a View) -> Choice<'a> {
-    let setting = if pool.name() == "arbiter" { &Value::Null } else { &pool["spec"]["maxUnavailable"] };
-    let Some(max) = choice::max_unavailable(setting, members.len()) else { return Choice::default() };
-    let deferred = (pool.name() == membership::MASTER).then(|| operator_node(view)).flatten();
-    choice::choose(members, target, max, deferred)
+/// From this minor on the pool of the arbiter updates one node at a time.
+const ONE_ARBITER: MajorMinor = (5, 0);
+
+/// The maximum of unavailable nodes in a pool. `None` for an invalid value.
+fn max_unavailable(pool: &Object, nodes: usize, line: MajorMinor) -> Option<usize> {
+    let is_fixed = line >= ONE_ARBITER && pool.name() == "arbiter";
+    let setting = if is_fixed { &Value::Null } else { &pool["spec"]["maxUnavailable"] };
+    choice::max_unavailable(setting, nodes)
 }
 
-/// The node of the machine-config operator.
+/// The node of the machine-config operator, if exactly one pod in the cluster has its label (`getOperatorNodeName`).
 fn operator_node(view: &View) -> Option<&str> {
-    view.list_in(&PODS, NAMESPACE)
-        .find(|pod| pod.label("k8s-app") == Some("machine-config-operator"))
-        .map(|pod| pod::node_name(pod))
+    let has_label = |pod: &&Object| pod.label("k8s-app") == Some("machine-config-operator");
+    let mut pods = view.list(&PODS).filter(has_label);
+    let first = pods.next()?;
+    pods.next().is_none().then(|| pod::node_name(first))
 }
 
 fn set_target(node: &str, member: Option<&NodeState>, target: Target<'_>) -> Write {
@@ -186,11 +191,14 @@ fn set_target(node: &str, member: Option<&NodeState>, target: Target<'_>) -> Wri
     Write::merge_patch(&NODES, "", node, json!({ "metadata": { "annotations": annotations } }))
 }
 
-/// The write of the control plane's topology to a node, if it is known.
-fn set_topology(node: &str, view: &View) -> Option<Write> {
-    let topology = view.get(&INFRASTRUCTURES, "", "cluster")?.text("/status/controlPlaneTopology");
+/// The write of the control plane's topology in the ControllerConfig to a node with another one
+/// (`setClusterConfigAnnotation`).
+fn set_topology(node: &str, member: &NodeState, view: &View) -> Option<Write> {
+    let config = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG)?;
+    let topology = config.text("/spec/infra/status/controlPlaneTopology");
     let patch = json!({ "metadata": { "annotations": { (CONTROL_PLANE_TOPOLOGY): topology } } });
-    (!topology.is_empty()).then(|| Write::merge_patch(&NODES, "", node, patch))
+    let is_known = member.topology.as_deref().unwrap_or_default() == topology;
+    (!is_known).then(|| Write::merge_patch(&NODES, "", node, patch))
 }
 
 /// The write that adds or removes the taint of nodes that wait for their update.
@@ -200,10 +208,9 @@ fn mark(name: &str, member: &NodeState, target: Target<'_>, view: &View) -> Opti
         return None;
     }
     let node = view.get(&NODES, "", name)?;
-    let mut list: Vec<Value> =
-        taints(node).filter(|taint| taint["key"] != UPDATE_IN_PROGRESS).cloned().collect();
+    let mut list: Vec<Value> = taints(node).filter(|taint| !is_update_taint(taint)).cloned().collect();
     if waits {
-        list.push(json!({ "key": UPDATE_IN_PROGRESS, "effect": "PreferNoSchedule" }));
+        list.push(json!({ "key": UPDATE_IN_PROGRESS, "effect": UPDATE_EFFECT }));
     }
     let list = if list.is_empty() { Value::Null } else { Value::Array(list) };
     let guard = json!({ "resourceVersion": node.resource_version() });
@@ -232,34 +239,64 @@ fn deferring(node: &str) -> Notice {
     Notice::normal("DeferringOperatorNodeUpdate", message)
 }
 
-/// The Events about changed annotations of a control-plane node.
+/// The Event about a pool whose selector selects all nodes. Such a pool is not updated (`syncMachineConfigPool`).
+fn selecting_all() -> Notice {
+    let message = "This machineconfigpool is selecting all nodes. A non-empty selector is required.";
+    Notice::warning("SelectingAll", message)
+}
+
+/// The Events about changed annotations of a control-plane node. The end of an update causes none (`updateNode`).
 fn annotated(change: &Change) -> Vec<Notice> {
-    let Some(old) = &change.old else { return Vec::new() };
-    let annotation = |object: &Object, key: &str| object.annotation(key).unwrap_or_default().to_owned();
-    let notices = [CURRENT_CONFIG, DESIRED_CONFIG, STATE, REASON].into_iter().filter_map(|key| {
-        let value = annotation(&change.object, key);
-        (annotation(old, key) != value).then(|| {
-            Notice::normal("AnnotationChange", format!("Node {} now has {key}={value}", change.key.name))
-        })
+    let Some(old) = change.old.as_ref().filter(|old| !lines::completes_update(old, &change.object)) else {
+        return Vec::new();
+    };
+    let name = &change.key.name;
+    let notices = lines::changed_annotations(old, &change.object).map(|(key, value)| {
+        let message = match value {
+            Some(value) => format!("Node {name} now has {key}={value}"),
+            None => format!("Node {name} no longer has {key}"),
+        };
+        Notice::normal("AnnotationChange", message)
     });
     notices.collect()
 }
 
-/// The Event when the update of a pool starts or completes.
-fn update_event(pool: &Object, status: &Value, layering: Option<&Layering<'_>>) -> Option<Notice> {
-    let is = |kind: &str| {
-        let list = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
-        condition::is_true_in(list, kind) && !condition::is_true(pool, kind)
-    };
-    let name = pool.name();
-    let target = image_build::target_text(pool::desired_config(pool), layering);
-    if is("Updating") {
-        Some(Notice::normal("Updating", format!("Pool {name} now targeting {target}")))
-    } else if is("Updated") {
-        Some(Notice::normal("Completed", format!("Pool {name} has completed update to {target}")))
-    } else {
-        None
-    }
+/// From this minor on an Event reports the end of an update. Before, the controller compares a pool with itself.
+const REPORTS_END: MajorMinor = (4, 20);
+
+/// The Event when all nodes of a pool have another configuration than before (`syncStatusOnly`). The controller would
+/// also publish `Updating`, but only if the target changes during a sync.
+fn completed(
+    pool: &Object,
+    status: &Value,
+    layering: Option<&Layering<'_>>,
+    line: MajorMinor,
+) -> Option<Notice> {
+    let is_same = pool["status"]["configuration"]["name"] == status["configuration"]["name"];
+    (line >= REPORTS_END && !is_same).then(|| {
+        let target = image_build::target_text(pool::desired_config(pool), layering);
+        Notice::normal("Completed", format!("Pool {} has completed update to {target}", pool.name()))
+    })
+}
+
+/// The writes and Events that continue the update of a pool.
+fn continue_update(
+    pool: &Object,
+    members: &Members,
+    target: Target<'_>,
+    max_unavailable: usize,
+    view: &View,
+) -> (Vec<Write>, Vec<Notice>) {
+    let topologies = members.iter().filter_map(|(name, member)| set_topology(name, member, view));
+    let marks = members.iter().filter_map(|(name, member)| mark(name, member, target, view));
+    let mut writes: Vec<Write> = topologies.chain(marks).collect();
+    let deferred = (pool.name() == membership::MASTER).then(|| operator_node(view)).flatten();
+    let choice = choice::choose(members, target, max_unavailable, deferred);
+    marks::OPERATOR_NODE_DEFERRED.reach_if(choice.deferred.is_some());
+    let mut notices: Vec<Notice> = choice.deferred.map(deferring).into_iter().collect();
+    notices.extend(targeted(&choice.nodes, target));
+    writes.extend(choice.nodes.into_iter().map(|name| set_target(name, members.get(name), target)));
+    (writes, notices)
 }
 
 impl Reconcile for NodeController {
@@ -273,35 +310,31 @@ impl Reconcile for NodeController {
         if config.is_empty() {
             return Vec::new();
         }
+        let events = self.events.entry(key.clone()).or_insert_with(|| pool_events(pool, EVENT_SOURCE));
+        events.refer_to(pool);
+        if pool["spec"]["nodeSelector"] == json!({}) {
+            return events.record(selecting_all(), now).into_iter().collect();
+        }
         let layering = Layering::of(pool, view);
         let layering = layering.as_ref();
         let target = Target::new(config, layering);
         let none = Members::new();
         let members = self.pools.get(pool.name()).unwrap_or(&none);
-        let mut writes = Vec::new();
-        let mut notices = Vec::new();
-        let news = members.iter().filter(|(_, member)| !member.knows_topology);
-        writes.extend(news.filter_map(|(name, _)| set_topology(name, view)));
-        let may_update = layering.is_none_or(Layering::can_roll_out);
-        if !pool::is_paused(pool) && may_update {
-            writes.extend(members.iter().filter_map(|(name, member)| mark(name, member, target, view)));
-            let turn = choose(pool, members, target, view);
-            marks::OPERATOR_NODE_DEFERRED.reach_if(turn.deferred.is_some());
-            notices.extend(turn.deferred.map(deferring));
-            notices.extend(targeted(&turn.nodes, target));
-            let set_target = |name| set_target(name, members.get(name), target);
-            writes.extend(turn.nodes.into_iter().map(set_target));
-        }
+        let line = controller_line(view);
         let is_behind = || members.values().any(|member| !member.is_targeted(target));
         marks::PAUSED_POOL_BEHIND.reach_if(pool::is_paused(pool) && is_behind());
-        let status = status(pool, members, layering, controller_line(view), now);
+        let may_update =
+            !pool.is_terminating() && !pool::is_paused(pool) && layering.is_none_or(Layering::can_roll_out);
+        let max_unavailable = max_unavailable(pool, members.len(), line).filter(|_| may_update);
+        let update = max_unavailable.map(|max| continue_update(pool, members, target, max, view));
+        let (mut writes, mut notices) = update.unwrap_or_default();
+        let status = status(pool, members, layering, line, now);
         if pool["status"] != status {
-            notices.extend(update_event(pool, &status, layering));
+            notices.extend(completed(pool, &status, layering, line));
             let mut value = pool.to_value();
             value["status"] = status;
             writes.push(Write::update_status(&MACHINE_CONFIG_POOLS, value));
         }
-        let events = self.events.entry(key.clone()).or_insert_with(|| pool_events(pool));
         writes.extend(notices.into_iter().filter_map(|notice| events.record(notice, now)));
         writes
     }

@@ -85,17 +85,20 @@ pub(in crate::mco) fn status(
     }
     let mut list = pool.conditions().to_vec();
     let node_degraded = node_degraded(members, line);
-    if let Some(recovered) = image_build::recovered(pool, layering) {
-        conditions::set(&mut list, &recovered, now);
-    }
-    let degraded = degraded(&list, &node_degraded, line);
     let [updated, updating] = progress(&counts, pool, layering);
     if updated.status == "True" {
         status["configuration"] = pool["spec"]["configuration"].clone();
+    } else if status["configuration"].is_null() {
+        status["configuration"] = json!({});
     }
-    for condition in [node_degraded, degraded, updated, updating] {
-        conditions::set(&mut list, &condition, now);
+    let recovered = image_build::recovered(pool, layering);
+    // The order of `calculateStatus`. It is visible when several conditions change.
+    let changed = [Some(&updated), Some(&updating), Some(&node_degraded), recovered.as_ref()];
+    for condition in changed.into_iter().flatten() {
+        conditions::set(&mut list, condition, now);
     }
+    let degraded = degraded(&list, &node_degraded, line);
+    conditions::set(&mut list, &degraded, now);
     status["conditions"] = Value::Array(list);
     // An older CRD drops these entries. That alone must not cause another write.
     if status["certExpirys"].is_null()
@@ -150,8 +153,8 @@ fn degraded(list: &[Value], node_degraded: &Condition, line: MajorMinor) -> Cond
     if is_true(image_build::DEGRADED) {
         return Condition::new("Degraded", "True", "", "Custom OS image build failed");
     }
-    let others = ["RenderDegraded", "PinnedImageSetsDegraded"];
-    let status = if others.iter().any(|kind| is_true(kind)) { "True" } else { "False" };
+    // `PinnedImageSetsDegraded` counts only up to 4.18, with a feature gate that is off there (`calculateStatus`).
+    let status = if is_true("RenderDegraded") { "True" } else { "False" };
     Condition::new("Degraded", status, "", "")
 }
 
@@ -199,9 +202,23 @@ mod tests {
     const WELL: [&str; 2] = ["NodeDegraded=False", "Degraded=False"];
 
     #[test]
+    fn pinned_images_do_not_degrade_a_pool() {
+        let pool = |kind: &str| {
+            let conditions = json!([{ "type": kind, "status": "True" }]);
+            let spec = json!({ "configuration": { "name": "b" } });
+            Object::new(json!({ "metadata": {}, "spec": spec, "status": { "conditions": conditions } }))
+        };
+        for (kind, expected) in [("RenderDegraded", "True"), ("PinnedImageSetsDegraded", "False")] {
+            let status = status(&pool(kind), &BTreeMap::new(), None, (4, 18), Time::UNIX_EPOCH);
+            let list = status["conditions"].as_array().unwrap();
+            assert_eq!(condition::find(list, "Degraded").unwrap()["status"], expected, "{kind}");
+        }
+    }
+
+    #[test]
     fn counts_the_nodes_of_a_pool_during_an_update() {
         let updating =
-            [WELL[0], WELL[1], "Updated=False", "Updating=True  All nodes are updating to MachineConfig b"];
+            ["Updated=False", "Updating=True  All nodes are updating to MachineConfig b", WELL[0], WELL[1]];
         for (nodes, counts) in [
             ([IDLE, IDLE, IDLE], "3/0/0/0/0"),
             ([NEXT, IDLE, IDLE], "3/0/0/1/0"),
@@ -217,7 +234,7 @@ mod tests {
         let (seen, conditions) = report(&[DONE, DONE, DONE], false, (4, 18));
         assert_eq!(seen, "3/3/3/0/0");
         assert_eq!(
-            conditions[2..],
+            conditions[..2],
             ["Updated=True  All nodes are updated with MachineConfig b", "Updating=False"]
         );
     }
@@ -226,14 +243,14 @@ mod tests {
     fn a_paused_pool_is_neither_updated_nor_updating() {
         let (_, conditions) = report(&[IDLE, IDLE], true, (4, 18));
         assert_eq!(
-            conditions[2..],
+            conditions[..2],
             ["Updated=False", "Updating=False  Pool is paused; will not update to MachineConfig b"]
         );
         let (_, conditions) = report(&[DONE, DONE], true, (4, 18));
-        assert_eq!(conditions[2], "Updated=True  All nodes are updated with MachineConfig b");
+        assert_eq!(conditions[0], "Updated=True  All nodes are updated with MachineConfig b");
         let (seen, conditions) = report(&[], false, (4, 18));
         assert_eq!(
-            (seen.as_str(), conditions[2].as_str()),
+            (seen.as_str(), conditions[0].as_str()),
             ("0/0/0/0/0", "Updated=True  All nodes are updated with MachineConfig b")
         );
     }
@@ -244,9 +261,9 @@ mod tests {
         let (seen, conditions) = report(&nodes, false, (4, 18));
         assert_eq!(seen, "3/0/0/0/2");
         let node_degraded = r#"NodeDegraded=True 2 nodes are reporting degraded status on sync Node w0 is reporting: "a \"quoted\" \x1b text""#;
-        assert_eq!(conditions[..2], [node_degraded, "Degraded=True"]);
+        assert_eq!(conditions[2..], [node_degraded, "Degraded=True"]);
         let (_, conditions) = report(&nodes, false, (4, 19));
-        assert_eq!(conditions[1], r#"Degraded=True  Node w0 is reporting: "a \"quoted\" \x1b text""#);
+        assert_eq!(conditions[3], r#"Degraded=True  Node w0 is reporting: "a \"quoted\" \x1b text""#);
     }
 
     #[test]
@@ -269,7 +286,7 @@ mod tests {
         let once = r#"Node w0 is reporting: "full", Node w2 is reporting: "late""#;
         for (line, expected) in [((4, 20), once.to_owned()), ((4, 21), format!("{twice}{once}"))] {
             let (_, conditions) = report(&nodes, false, line);
-            assert_eq!(conditions[1], format!("Degraded=True  {expected}"), "{line:?}");
+            assert_eq!(conditions[3], format!("Degraded=True  {expected}"), "{line:?}");
         }
         let mut members: BTreeMap<_, _> =
             nodes.iter().enumerate().map(|(index, of)| (format!("w{index}"), node(*of))).collect();

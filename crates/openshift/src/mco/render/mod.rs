@@ -15,16 +15,23 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::condition::Condition;
 use windtunnel_core::log::{Severity, klog};
 use windtunnel_core::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
-use windtunnel_core::{Answer, Identity, Key, Object, Operation, View, Write};
+use windtunnel_core::{Answer, Change, ChangeKind, Identity, Key, Object, Operation, View, Write};
 
 use super::annotations::{GENERATED_BY, RELEASE_VERSION};
 use super::membership::selects;
 use super::pool::conditions;
-use super::rendered::Rendered;
+use super::rendered::{self, Images, Rendered};
 use super::{CONTROLLER_CONFIG, pool_events};
+use crate::manifests::MajorMinor;
 
 /// How long it waits for further changes.
 const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
+
+/// From this minor on messages about MachineConfigs of another controller begin in lower case.
+const LOWER_CASE: MajorMinor = (5, 0);
+
+/// The source of its Events.
+const EVENT_SOURCE: &str = "machineconfigcontroller-rendercontroller";
 
 /// The render controller, a part of the machine-config controller.
 #[derive(Debug, Clone, Default)]
@@ -58,6 +65,7 @@ impl RenderController {
             }
             for pool in input.view.list(&MACHINE_CONFIG_POOLS) {
                 let concerns = change.key.is_kind(&CONTROLLER_CONFIGS)
+                    || is_deleted_target(change, pool)
                     || selects(&pool["spec"]["machineConfigSelector"], &change.object);
                 if concerns {
                     self.queue.add_at(MACHINE_CONFIG_POOLS.key_of(pool), at);
@@ -94,10 +102,17 @@ impl RenderController {
             text(RELEASE_VERSION),
             text(GENERATED_BY)
         );
-        let events =
-            self.events.entry(MACHINE_CONFIG_POOLS.key_of(pool)).or_insert_with(|| pool_events(pool));
+        let key = MACHINE_CONFIG_POOLS.key_of(pool);
+        let events = self.events.entry(key).or_insert_with(|| pool_events(pool, EVENT_SOURCE));
+        events.refer_to(pool);
         events.record(Notice::normal("RenderedConfigGenerated", message), now)
     }
+}
+
+/// Returns whether the rendered MachineConfig of a pool was deleted. It is created again if the pool still needs it.
+fn is_deleted_target(change: &Change, pool: &Object) -> bool {
+    change.kind == ChangeKind::Deleted
+        && change.object.list("/metadata/ownerReferences").iter().any(|owner| owner["uid"] == *pool.uid())
 }
 
 /// Creates the rendered MachineConfig, and points the pool at it once it exists.
@@ -116,7 +131,7 @@ fn publish(rendered: &Rendered, pool: &Object, controller: &Object, view: &View,
         }
         Some(_) => {}
     }
-    if pool["spec"]["configuration"]["name"] == rendered.name {
+    if has_configuration(pool, rendered) {
         writes.extend(conditions::write(pool, &render_succeeded(), now));
     } else {
         // The status is written after this change, with the pool's new resource version.
@@ -124,6 +139,13 @@ fn publish(rendered: &Rendered, pool: &Object, controller: &Object, view: &View,
         writes.push(Write::merge_patch(&MACHINE_CONFIG_POOLS, "", pool.name(), patch));
     }
     writes
+}
+
+/// Returns whether a pool has this rendered MachineConfig as its target, with the same sources. A MachineConfig that
+/// changes nothing is a source, too (`syncGeneratedMachineConfig`).
+fn has_configuration(pool: &Object, rendered: &Rendered) -> bool {
+    let sources = pool.list("/spec/configuration/source").iter().map(|source| &source["name"]);
+    pool["spec"]["configuration"]["name"] == rendered.name && sources.eq(&rendered.sources)
 }
 
 /// The line about a write: a rendered MachineConfig, or a pool that has one.
@@ -142,6 +164,10 @@ fn line(write: &Write, input: &Input<'_>) -> Option<Effect> {
         }
         Operation::MergePatch(patch) if write.resource == MACHINE_CONFIG_POOLS => {
             let target = patch["spec"]["configuration"]["name"].as_str()?;
+            let pool = input.view.get(&MACHINE_CONFIG_POOLS, "", &write.name)?;
+            if pool.text("/spec/configuration/name") == target {
+                return None;
+            }
             format!("Pool {}: now targeting: {target}", write.name)
         }
         _ => return None,
@@ -161,23 +187,40 @@ fn owner(answer: &Answer) -> Option<&str> {
 
 /// Renders the MachineConfig of a pool.
 fn render(pool: &Object, controller: &Object, view: &View) -> Result<Rendered, String> {
-    let commit = controller.annotation(GENERATED_BY).unwrap_or_default();
     let selector = &pool["spec"]["machineConfigSelector"];
     let selected: Vec<&Object> =
         view.list(&MACHINE_CONFIGS).filter(|config| selects(selector, config)).collect();
     if selected.is_empty() {
         return Err(format!("no MachineConfigs found matching selector {}", selector_text(selector)));
     }
-    for config in &selected {
+    generate(pool, controller, &selected, view)
+        .map_err(|why| format!("could not generate rendered MachineConfig: {why}"))
+}
+
+/// Merges the MachineConfigs of a pool, if this controller may do that yet and if they can follow the present one.
+fn generate(
+    pool: &Object,
+    controller: &Object,
+    selected: &[&Object],
+    view: &View,
+) -> Result<Rendered, String> {
+    let line = super::controller_line(view);
+    let commit = controller.annotation(GENERATED_BY).unwrap_or_default();
+    for config in selected {
         if let Some(other) = config.annotation(GENERATED_BY).filter(|other| *other != commit) {
-            let name = config.name();
+            let (ignoring, name) = (if line < LOWER_CASE { "Ignoring" } else { "ignoring" }, config.name());
             return Err(format!(
-                "could not generate rendered MachineConfig: ignoring MC {name} generated by older version {other} (my version: {commit})"
+                "{ignoring} MC {name} generated by older version {other} (my version: {commit})"
             ));
         }
     }
     let sources: Vec<&Value> = selected.iter().map(|config| &***config).collect();
-    Ok(Rendered::merge_configs(pool.name(), &sources, controller.text("/spec/osImageURL")))
+    let images = Images {
+        os: controller.text("/spec/osImageURL"),
+        extensions: controller.text("/spec/baseOSExtensionsContainerImage"),
+    };
+    let current = view.get(&MACHINE_CONFIGS, "", pool.text("/spec/configuration/name"));
+    rendered::render(current.map(|current| &**current), pool.name(), &sources, images, line)
 }
 
 /// A label selector as `key=value,...`.

@@ -9,13 +9,15 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_controllers::environment::NodeEnvironment;
 use windtunnel_controllers::workqueue::WorkQueue;
-use windtunnel_controllers::{Actor, Input, Interest, Step};
+use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
+use windtunnel_core::log::{Severity, klog};
 use windtunnel_core::resources::{CONTROLLER_CONFIGS, FEATURE_GATES, MACHINE_CONFIGS, NODE_SETTINGS};
-use windtunnel_core::{Identity, Key, Object, View, Write, name_of, patch};
+use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, name_of, patch};
 
 use super::annotations::{GENERATED_BY, QUICK_SWITCH};
+use super::cluster_files::{self, ClusterFiles};
 use super::templates::Settings;
-use super::{CONTROLLER_CONFIG, membership, templates};
+use super::{CONTROLLER_CONFIG, membership, registries, templates};
 use crate::environment::Environment;
 
 /// How long it takes to fill the templates.
@@ -36,24 +38,30 @@ impl TemplateController {
         Self { environment, queue: WorkQueue::default(), started: false }
     }
 
-    fn sync(&self, view: &View) -> Vec<Write> {
+    /// The writes, and why the registries could not become files. The MachineConfigs with the registries stay then.
+    fn sync(&self, view: &View) -> (Vec<Write>, Option<String>) {
         let Some(controller) = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG) else {
-            return Vec::new();
+            return Default::default();
         };
         let Some(release) = self.environment.release_of(controller.text("/spec/releaseImage")) else {
-            return Vec::new();
+            return Default::default();
         };
         let configs = [membership::MASTER, membership::WORKER].into_iter();
         let gate = view.get(&FEATURE_GATES, "", "cluster");
         let feature_set = gate.map_or("", |gate| gate.text("/spec/featureSet"));
         let is_quick = gate.is_some_and(|gate| gate.annotation(QUICK_SWITCH) == Some("true"));
-        let settings = Settings { cgroup_mode: super::cgroup_mode(view), feature_set };
+        let found = registries::files(view, release.line(), &release.image);
+        let registry_files = found.as_deref().unwrap_or_default().to_vec();
+        let files = ClusterFiles::of(view, &controller["spec"]["proxy"], registry_files);
+        let settings = Settings { cgroup_mode: super::cgroup_mode(view), feature_set, files: &files };
         let configs = configs
             .flat_map(|role| templates::machine_configs(role, &release, Some(controller.uid()), settings));
-        configs
+        let writes = configs
             .filter(|wanted| !is_quick || !has_old_gates(wanted, view))
+            .filter(|wanted| found.is_ok() || !templates::has_registries(name_of(wanted)))
             .filter_map(|wanted| write(wanted, view))
-            .collect()
+            .collect();
+        (writes, found.err())
     }
 }
 
@@ -90,6 +98,14 @@ fn write(wanted: Value, view: &View) -> Option<Write> {
     Some(Write::merge_patch(&MACHINE_CONFIGS, "", name, patch))
 }
 
+/// Whether a change can make MachineConfigs other than the wanted ones. Of MachineConfigs it is one of those that the controller
+/// owns (`updateMachineConfig`, `deleteMachineConfig` of `pkg/controller/template`).
+fn concerns(change: &Change) -> bool {
+    let mut owners = change.object.list("/metadata/ownerReferences").iter();
+    !change.key.is_kind(&MACHINE_CONFIGS)
+        || change.kind != ChangeKind::Added && owners.any(|owner| owner["kind"] == *CONTROLLER_CONFIGS.kind)
+}
+
 fn key() -> Key {
     CONTROLLER_CONFIGS.key("", CONTROLLER_CONFIG)
 }
@@ -108,21 +124,32 @@ impl Actor for TemplateController {
     }
 
     fn interests(&self) -> Vec<Interest> {
-        [key(), NODE_SETTINGS.key("", "cluster"), FEATURE_GATES.key("", "cluster")]
-            .map(Interest::Object)
-            .into()
+        let objects = [
+            key(),
+            NODE_SETTINGS.key("", "cluster"),
+            FEATURE_GATES.key("", "cluster"),
+            cluster_files::pull_secret_key(),
+        ];
+        let kinds = registries::KINDS.into_iter().chain([MACHINE_CONFIGS]);
+        objects.map(Interest::Object).into_iter().chain(kinds.map(Interest::Kind)).collect()
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {
-        if !std::mem::replace(&mut self.started, true) || !input.changes.is_empty() {
+        let is_first = !std::mem::replace(&mut self.started, true);
+        if is_first || input.changes.iter().any(concerns) {
             self.queue.add_at(key(), input.now + TAKES);
         }
         self.queue.process_answers(input.answers, input.now);
         let mut step = Step::default();
         if !self.queue.take_due(input.now).is_empty() {
-            for write in self.sync(input.view) {
+            let (writes, failure) = self.sync(input.view);
+            for write in writes {
                 self.queue.send(&key(), write, &mut step.writes);
             }
+            step.effects.extend(failure.map(|why| {
+                let text = format!("Error syncing image config openshift-config: could not Create/Update MachineConfig: {why}");
+                Effect::Log(klog(Severity::Info, input.now, "container_runtime_config_controller.go:555", text))
+            }));
         }
         step.wake_at = self.queue.next();
         step

@@ -1,8 +1,11 @@
 //! Tests of the template controller.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use semver::Version;
 use serde_json::json;
 use windtunnel_controllers::testing::{Rig, check_recovery};
+use windtunnel_core::resources::{IMAGE_DIGEST_MIRROR_SETS, SECRETS};
 
 use super::*;
 use crate::mco::annotations::ROLE;
@@ -83,7 +86,7 @@ fn restores_a_machineconfig_that_lost_its_spec() {
     configure(&mut rig, "4.18.3");
     rig.run(10);
     let config = rig.view.get(&MACHINE_CONFIGS, "", "00-worker").unwrap();
-    assert_eq!(config.list("/spec/config/storage/files").len(), 1);
+    assert_eq!(config.list("/spec/config/storage/files").len(), 2);
 }
 
 #[test]
@@ -148,6 +151,100 @@ fn a_quick_switch_changes_the_gates_of_kubelets_only_with_the_next_release() {
     configure(&mut rig, "4.18.3");
     rig.run(10);
     assert!(gates(&rig).iter().zip(&before).all(|(now, before)| now != before));
+}
+
+/// The paths of the files in a MachineConfig.
+fn paths(rig: &Rig, config: &str) -> String {
+    let config = rig.view.get(&MACHINE_CONFIGS, "", config).unwrap();
+    let files = config.list("/spec/config/storage/files").iter();
+    files.map(|file| file["path"].as_str().unwrap()).collect::<Vec<_>>().join(" ")
+}
+
+/// The contents of the file with this path in a MachineConfig.
+fn text(rig: &Rig, config: &str, path: &str) -> String {
+    let config = rig.view.get(&MACHINE_CONFIGS, "", config).unwrap();
+    let mut files = config.list("/spec/config/storage/files").iter();
+    let file = files.find(|file| file["path"] == *path).unwrap();
+    String::from_utf8(crate::mco::ignition::contents(file).unwrap()).unwrap()
+}
+
+fn mirror_set(name: &str, policy: &str) -> serde_json::Value {
+    let set = json!({ "source": "r.com", "mirrors": ["m.com"], "mirrorSourcePolicy": policy });
+    json!({ "metadata": { "name": name }, "spec": { "imageDigestMirrors": [set] } })
+}
+
+#[test]
+fn mirror_sets_are_files_of_both_pools_while_they_exist() {
+    let registries = "99-worker-generated-registries";
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    configure(&mut rig, "4.18.3");
+    rig.run(10);
+    assert_eq!(paths(&rig, registries), "");
+    let template = "/etc/crio/crio.conf.d/00-default /etc/containers/registries.conf";
+    assert_eq!(paths(&rig, "01-worker-container-runtime"), template);
+    rig.put(&IMAGE_DIGEST_MIRROR_SETS, mirror_set("a", "AllowContactingSource"));
+    rig.run(10);
+    for pool in ["master", "worker"] {
+        let name = format!("99-{pool}-generated-registries");
+        assert!(text(&rig, &name, "/etc/containers/registries.conf").contains("location = \"m.com\""));
+    }
+    // Sets that contradict each other change nothing.
+    rig.put(&IMAGE_DIGEST_MIRROR_SETS, mirror_set("b", "NeverContactSource"));
+    rig.run(10);
+    assert!(!text(&rig, registries, "/etc/containers/registries.conf").contains("blocked"));
+    rig.write(&Write::delete(&IMAGE_DIGEST_MIRROR_SETS, "", "a"));
+    rig.run(10);
+    assert!(text(&rig, registries, "/etc/containers/registries.conf").contains("blocked = true"));
+    rig.write(&Write::delete(&IMAGE_DIGEST_MIRROR_SETS, "", "b"));
+    rig.run(10);
+    assert_eq!(paths(&rig, registries), "");
+}
+
+#[test]
+fn the_pull_secret_is_a_file_that_stays_without_the_secret() {
+    let path = "/var/lib/kubelet/config.json";
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    configure(&mut rig, "4.18.3");
+    rig.run(10);
+    assert_eq!(paths(&rig, "00-worker"), "/etc/mco/role /etc/mco/proxy.env");
+    let secret = |text: &str| {
+        let data = json!({ ".dockerconfigjson": STANDARD.encode(text) });
+        json!({ "metadata": { "name": "pull-secret", "namespace": "openshift-config" }, "data": data })
+    };
+    rig.put(&SECRETS, secret("{\"auths\":{}}"));
+    rig.run(10);
+    assert_eq!(text(&rig, "00-master", path), "{\"auths\":{}}");
+    let change = |text: &str| {
+        Write::merge_patch(
+            &SECRETS,
+            "openshift-config",
+            "pull-secret",
+            json!({ "data": secret(text)["data"] }),
+        )
+    };
+    rig.write(&change("{\"auths\":{\"r.com\":{}}}"));
+    rig.run(10);
+    assert_eq!(text(&rig, "00-master", path), "{\"auths\":{\"r.com\":{}}}");
+    // In a record other text is in its place.
+    rig.write(&change("REDACTED"));
+    rig.run(10);
+    rig.write(&Write::delete(&SECRETS, "openshift-config", "pull-secret"));
+    configure(&mut rig, "4.17.3");
+    rig.run(10);
+    assert_eq!(text(&rig, "00-master", path), "{\"auths\":{\"r.com\":{}}}");
+}
+
+#[test]
+fn the_proxy_of_the_controller_config_is_a_file() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    configure(&mut rig, "4.18.3");
+    let proxy = json!({ "spec": { "proxy": { "httpProxy": "http://p", "noProxy": ".svc" } } });
+    rig.write(&Write::merge_patch(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG, proxy));
+    rig.run(10);
+    assert_eq!(text(&rig, "00-worker", "/etc/mco/proxy.env"), "HTTP_PROXY=http://p\nNO_PROXY=.svc\n");
 }
 
 #[test]

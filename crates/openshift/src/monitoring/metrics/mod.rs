@@ -110,7 +110,10 @@ impl Metrics for Moment<'_> {
 pub(super) fn names(given: &[Sample]) -> BTreeSet<String> {
     let computed =
         operator::METRICS.iter().map(|(name, ..)| *name).chain(objects::names()).chain(kube_state::names());
-    let computed = computed.chain([machine_config::POOL_ALERT]).chain(machine_config::COUNTED);
+    let computed = computed
+        .chain([machine_config::POOL_ALERT])
+        .chain(machine_config::COUNTED)
+        .chain(machine_config::FORMER.map(|(name, _)| name));
     let given = given.iter().map(|sample| sample.labels[NAME].clone());
     computed.map(str::to_owned).chain(given).collect()
 }

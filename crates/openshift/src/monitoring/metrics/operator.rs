@@ -2,6 +2,7 @@
 //! statuses of ClusterVersion and ClusterOperators, and the installation method. They exist while the
 //! operator runs.
 
+use semver::Version;
 use serde_json::Value;
 use windtunnel_core::clock::parse_rfc3339;
 use windtunnel_core::resources::{
@@ -13,6 +14,7 @@ use windtunnel_core::{
 
 use super::compared::Compared;
 use super::{Moment, certificates, count, number, truth};
+use crate::manifests::MajorMinor;
 use crate::promql::{SampleCollector, Selector};
 
 pub(super) const NAMESPACE: &str = "openshift-cluster-version";
@@ -95,6 +97,7 @@ pub(super) fn is_touched(
     let is_of = |kinds: &[Resource]| kinds.iter().any(|kind| change.key.is_kind(kind));
     let (_, _, source) = METRICS.iter().find(|(name, ..)| *name == selector.metric())?;
     let touches = match source {
+        _ if changes_line(change) => true,
         Source::Memory => true,
         Source::Kinds(kinds) => is_of(kinds),
         Source::Each(kinds, collect) => is_of(kinds) && differs(selector, labels, *collect, compared),
@@ -117,14 +120,21 @@ fn differs(
         CollectOf::Availability(_) => condition::type_of(condition) == "Available",
         CollectOf::Condition(_) => true,
     };
-    let same_versions = || old.list("/status/versions") == new.list("/status/versions");
+    let same_versions = || {
+        let same = |list| old.list(list) == new.list(list);
+        same("/status/versions") && same("/status/history")
+    };
     if !gone.iter().chain(come).any(matters) && same_versions() {
         return false;
     }
     let samples = |object: &Object, conditions: &[&Value]| {
         let mut taken = SampleCollector::for_selector(selector);
         match collect {
-            CollectOf::Availability(collect) => collect(object, &mut taken),
+            CollectOf::Availability(_) if compared.change.key.is_kind(&CLUSTER_VERSIONS) => {
+                version_up(object, &mut taken);
+            }
+            // Other minors have fewer labels.
+            CollectOf::Availability(collect) => collect(object, NEWEST, &mut taken),
             CollectOf::Condition(collect) => {
                 for condition in conditions {
                     collect(object.name(), condition, &mut taken);
@@ -141,6 +151,12 @@ fn differs(
         samples
     };
     samples(old, gone) != samples(new, come)
+}
+
+/// Returns whether a change starts or ends an update to another minor, whose operator has other metrics.
+fn changes_line(change: &Change) -> bool {
+    change.key.is_kind(&CLUSTER_VERSIONS)
+        && change.old.as_ref().is_some_and(|old| line_of(old) != line_of(&change.object))
 }
 
 /// Returns whether a change can affect which pod Prometheus scrapes.
@@ -163,7 +179,7 @@ pub(super) type Collect = fn(&Moment<'_>, &mut SampleCollector<'_>);
 #[derive(Debug, Clone, Copy)]
 pub(super) enum CollectOf {
     /// Samples about availability and version.
-    Availability(fn(&Object, &mut SampleCollector<'_>)),
+    Availability(fn(&Object, MajorMinor, &mut SampleCollector<'_>)),
     /// Samples of one condition, with the object's name.
     Condition(fn(&str, &Value, &mut SampleCollector<'_>)),
 }
@@ -198,7 +214,11 @@ pub(super) const METRICS: &[(&str, Collect, Source)] = &[
         Source::Each(&[CLUSTER_OPERATORS, CLUSTER_VERSIONS], CollectOf::Condition(condition_of)),
     ),
     (PAYLOAD_ERRORS, payload_errors, Source::Memory),
-    ("cluster_operator_up", operators_up, Source::Each(&[CLUSTER_OPERATORS], CollectOf::Availability(up_of))),
+    (
+        "cluster_operator_up",
+        operators_up,
+        Source::Each(&[CLUSTER_OPERATORS, CLUSTER_VERSIONS], CollectOf::Availability(up_of)),
+    ),
     (INSTALLER, installer, Source::Kinds(&[CONFIG_MAPS])),
 ];
 
@@ -277,8 +297,12 @@ fn capabilities(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
 /// The transition time of each condition of a conditional update.
 fn conditional_updates(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     let Some(object) = the_cluster_version(moment) else { return };
+    if line_of(object) < CONDITIONAL_UPDATES {
+        return;
+    }
     for update in object.list("/status/conditionalUpdates") {
-        for condition in update["conditions"].as_array().into_iter().flatten() {
+        let conditions = update["conditions"].as_array().into_iter().flatten();
+        for condition in conditions.filter(|condition| condition::type_of(condition) == "Recommended") {
             let labels = [
                 ("version", text(&update["release"], "version")),
                 ("condition", text(condition, "type")),
@@ -311,34 +335,85 @@ fn payload(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
 fn risks(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     let Some(object) = the_cluster_version(moment) else { return };
     for risk in object.list("/status/conditionalUpdateRisks") {
-        for condition in risk["conditions"].as_array().into_iter().flatten() {
+        let conditions = risk["conditions"].as_array().into_iter().flatten();
+        for condition in conditions.filter(|condition| condition::type_of(condition) == "Applies") {
             let value = match text(condition, "status") {
                 "True" => 1.0,
                 "False" => 0.0,
                 _ => -1.0,
             };
-            offer(taken, &[("risk", text(risk, "name")), ("condition", text(condition, "type"))], value);
+            let labels = [
+                ("risk", text(risk, "name")),
+                ("condition", condition::type_of(condition)),
+                ("reason", text(condition, "reason")),
+            ];
+            offer(taken, &labels, value);
         }
     }
 }
 
+/// The first minor whose `cluster_operator_up` has a reason.
+const WITH_REASON: MajorMinor = (4, 13);
+/// The first minor with `cluster_version_conditional_update_condition_seconds`.
+const CONDITIONAL_UPDATES: MajorMinor = (4, 15);
+/// The first minor with a `cluster_operator_up` of the ClusterVersion.
+const VERSION_UP: MajorMinor = (4, 16);
+/// A minor with all metrics.
+const NEWEST: MajorMinor = (u64::MAX, 0);
+
+/// The minor of the operator that exports metrics: that of the newest release in the history.
+fn line(moment: &Moment<'_>) -> MajorMinor {
+    the_cluster_version(moment).map_or(NEWEST, line_of)
+}
+
+fn line_of(cluster_version: &Object) -> MajorMinor {
+    let newest = cluster_version.list("/status/history").first();
+    let version = newest.and_then(|entry| Version::parse(text(entry, "version")).ok());
+    version.map_or(NEWEST, |version| (version.major, version.minor))
+}
+
 fn operators_up(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
-    moment.view.list(&CLUSTER_OPERATORS).for_each(|operator| up_of(operator, taken));
+    let line = line(moment);
+    moment.view.list(&CLUSTER_OPERATORS).for_each(|operator| up_of(operator, line, taken));
+    if line < VERSION_UP {
+        return;
+    }
+    match the_cluster_version(moment) {
+        Some(object) => version_up(object, taken),
+        None => offer(taken, &[("name", "version"), ("reason", "ClusterVersionNotFound")], 0.0),
+    }
 }
 
 /// Whether an operator is available. Without the condition it is not.
-fn up_of(operator: &Object, taken: &mut SampleCollector<'_>) {
+fn up_of(operator: &Object, line: MajorMinor, taken: &mut SampleCollector<'_>) {
     let available = condition::find_in_status(operator, "Available");
     let up = truth(available.is_some_and(|condition| condition["status"] == "True"));
     if !taken.wants(up) {
         return;
     }
+    let reason = available.map_or("NoAvailableCondition", |condition| text(condition, "reason"));
     let labels = [
         ("name", operator.name()),
         ("version", cluster_operator::version_of(operator, "operator").unwrap_or_default()),
-        ("reason", available.map_or("", |condition| text(condition, "reason"))),
+        ("reason", if line >= WITH_REASON { reason } else { "" }),
     ];
     offer(taken, &labels, up);
+}
+
+/// Whether the ClusterVersion is available, with the version of the last complete update.
+fn version_up(object: &Object, taken: &mut SampleCollector<'_>) {
+    let Some(available) = condition::find_in_status(object, "Available") else { return };
+    let status = text(available, "status");
+    if status == "Unknown" {
+        return;
+    }
+    let completed = object.list("/status/history").iter().find(|entry| entry["state"] == "Completed");
+    let labels = [
+        ("name", "version"),
+        ("version", completed.map_or("", |entry| text(entry, "version"))),
+        ("reason", text(available, "reason")),
+    ];
+    offer(taken, &labels, truth(status == "True"));
 }
 
 fn transitions(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {

@@ -13,10 +13,13 @@ const NAMESPACE: &str = "openshift-cluster-version";
 /// A Prometheus in a cluster with the alert rules of the cluster-version operator, which runs.
 fn rig() -> Rig {
     let mut rig = Rig::new();
-    for rules in manifests::objects("base").iter().filter(|object| object["kind"] == "PrometheusRule") {
+    let base = manifests::objects("base").iter().filter(|object| object["kind"] == "PrometheusRule");
+    for rules in base.chain(manifests::payload("cluster-version-operator-alerts", (4, 20))) {
         rig.put(&PROMETHEUS_RULES, rules.clone());
     }
     put_operator(&mut rig);
+    // Without a ClusterVersion, ClusterOperatorDown fires for it.
+    rig.put(&CLUSTER_VERSIONS, cluster_version(&json!([])));
     rig.seat(|| Box::new(Prometheus::new(std::sync::Arc::default())));
     rig
 }
@@ -204,7 +207,7 @@ fn failed_update_retrieval_fires_after_an_hour_unless_there_is_no_channel() {
             "type": "RetrievedUpdates", "status": "False", "reason": reason,
             "lastTransitionTime": "2024-01-01T00:00:00Z",
         }]);
-        rig.put(&CLUSTER_VERSIONS, cluster_version(&condition));
+        rig.write_as_new(&CLUSTER_VERSIONS, cluster_version(&condition));
         rig.run(4_200);
         alerts(&rig).iter().map(|line| (*line).to_owned()).collect::<Vec<_>>()
     };
@@ -219,7 +222,7 @@ fn a_rejected_release_and_upgradeable_false_fire_after_an_hour() {
         { "type": "ReleaseAccepted", "status": "False", "reason": "RetrievePayload" },
         { "type": "Upgradeable", "status": "False", "reason": "MultipleReasons" },
     ]);
-    rig.put(&CLUSTER_VERSIONS, cluster_version(&conditions));
+    rig.write_as_new(&CLUSTER_VERSIONS, cluster_version(&conditions));
     rig.run(4_000);
     let firing: Vec<&str> = alerts(&rig).into_iter().filter(|line| line.ends_with("firing")).collect();
     assert_eq!(
@@ -234,7 +237,7 @@ fn an_alert_with_changed_annotations_is_reported_again() {
     let with = |reason: &str| {
         cluster_version(&json!([{ "type": "Upgradeable", "status": "False", "reason": reason }]))
     };
-    rig.put(&CLUSTER_VERSIONS, with("MultipleReasons"));
+    rig.write_as_new(&CLUSTER_VERSIONS, with("MultipleReasons"));
     rig.run(70);
     for _ in 0..2 {
         rig.write(&Write::update_status(&CLUSTER_VERSIONS, with("ClusterVersionOverridesSet")));
@@ -275,7 +278,7 @@ fn an_alert_ends_with_its_rule_and_is_kept_when_rules_are_added() {
 fn expands_templates_and_reports_invalid_rules() {
     let mut rig = Rig::new();
     let rule = |name: &str, expr: Value, hold: &str| {
-        let text = "{{ $labels.name }} is {{$value}}, {{ humanize $value }}, \
+        let text = "{{ $labels.name }} is {{$value}}, {{ pathPrefix }}, \
                     {{ query \"cluster_operator_up\" | first | label \"name\" }}";
         json!({
             "alert": name, "expr": expr, "for": hold, "labels": { "about": "{{ $labels.name }}" },
@@ -311,5 +314,5 @@ fn expands_templates_and_reports_invalid_rules() {
     let crate::promql::Value::Vector(samples) = value else { panic!("{value:?}") };
     let (labels, annotations) = found[0].alert(&samples[0], &moment);
     assert_eq!((&*labels["alertname"], &*labels["about"]), ("Good", "etcd"));
-    assert_eq!(annotations["summary"], "etcd is 1, {{ humanize $value }}, etcd");
+    assert_eq!(annotations["summary"], "etcd is 1, {{ pathPrefix }}, etcd");
 }

@@ -34,7 +34,8 @@ fn put(view: &mut View, resource: &Resource, namespace: &str, name: &str, mut ob
 
 /// The objects by which Prometheus scrapes the operator.
 fn target() -> impl Iterator<Item = &'static Value> {
-    ["cluster-version-operator", "cluster-version-operator-monitoring"].into_iter().flat_map(payload)
+    let names = ["cluster-version-operator", "cluster-version-operator-monitoring"];
+    names.into_iter().flat_map(|name| payload(name, (4, 20)))
 }
 
 fn cluster() -> View {

@@ -180,6 +180,15 @@ impl Operand {
         view.get(&PODS, self.namespace, &format!("{}-{}", self.name, node.name()))
     }
 
+    /// Why containers of its pods on these nodes fail (the static pod state controller of library-go).
+    pub(super) fn failures(&self, nodes: &[&Object], view: &View) -> Vec<String> {
+        let pods = nodes.iter().filter_map(|node| self.pod_on(node, view));
+        pods.flat_map(|pod| {
+            pod.list("/status/containerStatuses").iter().filter_map(|status| failure(pod, status))
+        })
+        .collect()
+    }
+
     /// The revision for a release: the last one if it has that release, or else a new one.
     fn next_revision(&self, release: &Release, nodes: &[&Object], view: &View) -> u32 {
         let pods = nodes.iter().filter_map(|node| self.pod_on(node, view));
@@ -187,5 +196,25 @@ impl Operand {
         let Some(last) = pods.max_by_key(|pod| revision(pod)) else { return 1 };
         let is_of_release = last.text("/spec/containers/0/image") == release.image_of(self.image);
         if is_of_release { revision(last) } else { revision(last) + 1 }
+    }
+}
+
+/// Why a container fails: it waits, or it ended with an error.
+fn failure(pod: &Object, status: &Value) -> Option<String> {
+    let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
+    let about = |state: &Value, verb: &str| {
+        let (pod, container) = (pod.name(), text(status, "name"));
+        let (reason, message) = (text(state, "reason"), text(state, "message"));
+        Some(format!("pod/{pod} container {container:?} is {verb}: {reason}: {message}"))
+    };
+    let (waiting, ended) = (&status["state"]["waiting"], &status["state"]["terminated"]);
+    if waiting.is_object()
+        && !matches!(waiting["reason"].as_str(), Some("PodInitializing" | "ContainerCreating"))
+    {
+        about(waiting, "waiting")
+    } else if ended["exitCode"].as_i64().is_some_and(|code| code != 0) {
+        about(ended, "terminated")
+    } else {
+        None
     }
 }

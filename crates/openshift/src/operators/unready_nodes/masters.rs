@@ -16,12 +16,17 @@ use crate::operators::static_pods::Operand;
 const INERTIA: SignedDuration = SignedDuration::from_mins(2);
 
 /// The pods on each control-plane node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 enum Runs {
-    StaticPod,
+    StaticPod(&'static Operand),
     /// A pod of this Deployment (name and namespace).
     Deployment(&'static str),
 }
+
+/// The reasons of reports about nodes and about static pods. A report can have both.
+const NODES_NOT_READY: &str = "NodeController_MasterNodesReady";
+const STATIC_PODS_FAIL: &str = "StaticPods_Error";
+const PODS_MISSING: &str = "APIServerDeployment_UnavailablePod";
 
 /// The state of an operator's report about control-plane nodes.
 #[derive(Debug, Clone)]
@@ -29,6 +34,8 @@ pub(super) struct Masters {
     runs: Runs,
     /// Since when any control-plane node has been unready.
     away_since: Option<Time>,
+    /// Since when any static pod has failed.
+    failing_since: Option<Time>,
 }
 
 impl Masters {
@@ -37,22 +44,18 @@ impl Masters {
         let runs = match cluster_operator {
             "openshift-apiserver" => Runs::Deployment("apiserver.openshift-apiserver"),
             "authentication" => Runs::Deployment("apiserver.openshift-oauth-apiserver"),
-            _ => Operand::of(cluster_operator).map(|_| Runs::StaticPod)?,
+            _ => Runs::StaticPod(Operand::of(cluster_operator)?),
         };
-        Some(Self { runs, away_since: None })
+        Some(Self { runs, away_since: None, failing_since: None })
     }
 
-    /// The reason by which an operator recognizes its own report about nodes.
-    fn reason(&self) -> &'static str {
-        match self.runs {
-            Runs::StaticPod => "NodeController_MasterNodesReady",
-            Runs::Deployment(_) => "APIServerDeployment_UnavailablePod",
-        }
-    }
-
-    /// Whether a condition is its report about nodes.
+    /// Whether a condition is its report about nodes or static pods.
     pub(super) fn is_own(&self, condition: &Condition) -> bool {
-        condition.kind == "Degraded" && condition.reason == self.reason()
+        let own: &[&str] = match self.runs {
+            Runs::StaticPod(_) => &[NODES_NOT_READY, STATIC_PODS_FAIL],
+            Runs::Deployment(_) => &[PODS_MISSING],
+        };
+        condition.kind == "Degraded" && condition.reason.split("::").all(|reason| own.contains(&reason))
     }
 
     /// Returns whether any of these changes can change the report.
@@ -76,39 +79,70 @@ impl Masters {
     ) -> (Option<Condition>, Option<Time>) {
         let nodes = masters(view);
         let (ready, away): (Vec<&Object>, Vec<&Object>) =
-            nodes.into_iter().partition(|node| condition::is_true(node, "Ready"));
+            nodes.iter().partition(|node| condition::is_true(node, "Ready"));
         // With all control-plane nodes unready, the operator cannot run either.
         if !away.is_empty() && ready.is_empty() {
             return (None, None);
         }
+        let failures = match self.runs {
+            Runs::StaticPod(operand) => operand.failures(&nodes, view),
+            Runs::Deployment(_) => Vec::new(),
+        };
+        let (of_nodes, text) = self.about_nodes(&away, nodes.len());
+        let found = [
+            (of_nodes, text, &mut self.away_since),
+            (STATIC_PODS_FAIL, failures_text(&failures), &mut self.failing_since),
+        ];
+        let (mut reports, mut since) = (Vec::new(), None);
+        for (reason, text, began) in found {
+            *began = text.is_some().then(|| began.unwrap_or(now));
+            since = [since, *began].into_iter().flatten().min();
+            reports.extend(text.map(|text| (reason, text)));
+        }
         let is_own = current.is_some_and(|current| self.is_own(current));
-        if away.is_empty() {
-            self.away_since = None;
-            return (is_own.then(|| Condition::new("Degraded", "False", WELL, WELL_MESSAGE)), None);
-        }
         // A restarted operator keeps its earlier report.
-        let since = *self.away_since.get_or_insert(now);
-        let reported_at = after(since, INERTIA);
-        if reported_at > now && !is_own {
-            return (None, Some(reported_at));
+        match since.map(|since| after(since, INERTIA)).filter(|at| *at > now && !is_own) {
+            Some(reported_at) => (None, Some(reported_at)),
+            None => (condition_of(&reports, is_own, current), None),
         }
-        let is_free = current.is_none_or(|current| current.status == "False" || is_own);
-        (is_free.then(|| self.degraded(&away, away.len() + ready.len())), None)
     }
 
-    fn degraded(&self, away: &[&Object], all: usize) -> Condition {
-        let message = match self.runs {
-            Runs::StaticPod => {
+    /// The reason and the message about unready nodes; no message if all are ready.
+    fn about_nodes(&self, away: &[&Object], all: usize) -> (&'static str, Option<String>) {
+        let (reason, message) = match self.runs {
+            Runs::StaticPod(_) => {
                 let texts: Vec<String> = away.iter().map(|&node| away_text(node)).collect();
-                format!("NodeControllerDegraded: The master nodes not ready: {}", texts.join(", "))
+                let text =
+                    format!("NodeControllerDegraded: The master nodes not ready: {}", texts.join(", "));
+                (NODES_NOT_READY, text)
             }
-            Runs::Deployment(name) => format!(
-                "APIServerDeploymentDegraded: {} of {all} requested instances are unavailable for {name} ()",
-                away.len()
-            ),
+            Runs::Deployment(name) => {
+                let missing = away.len();
+                let text = format!(
+                    "APIServerDeploymentDegraded: {missing} of {all} requested instances are unavailable for {name} ()"
+                );
+                (PODS_MISSING, text)
+            }
         };
-        Condition::new("Degraded", "True", self.reason(), message)
+        (reason, (!away.is_empty()).then_some(message))
     }
+}
+
+/// The condition with these reports; `None` to keep the current one.
+fn condition_of(reports: &[(&str, String)], is_own: bool, current: Option<&Condition>) -> Option<Condition> {
+    if reports.is_empty() {
+        return is_own.then(|| Condition::new("Degraded", "False", WELL, WELL_MESSAGE));
+    }
+    let is_free = current.is_none_or(|current| current.status == "False" || is_own);
+    let (reasons, texts): (Vec<&str>, Vec<&str>) =
+        reports.iter().map(|(reason, text)| (*reason, text.as_str())).unzip();
+    is_free.then(|| Condition::new("Degraded", "True", &reasons.join("::"), texts.join("\n")))
+}
+
+/// The message about failing static pods; `None` if there are none.
+fn failures_text(failures: &[String]) -> Option<String> {
+    let lines: Vec<String> = failures.iter().map(|text| format!("StaticPodsDegraded: {text}")).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// The message about one unready node.
@@ -122,4 +156,63 @@ fn away_text(node: &Object) -> String {
         field("reason"),
         field("message")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use windtunnel_core::Key;
+    use windtunnel_core::resources::PODS;
+
+    use super::*;
+    use crate::control_plane::MASTER_LABEL;
+
+    fn put(view: &mut View, key: Key, object: Value) {
+        view.apply(&Change { kind: ChangeKind::Modified, key, object: Object::new(object), old: None });
+    }
+
+    fn put_node(view: &mut View, name: &str, ready: &str) {
+        let metadata = json!({ "name": name, "labels": { (MASTER_LABEL): "" } });
+        let condition = json!({ "type": "Ready", "status": ready, "reason": "R", "message": "m", "lastTransitionTime": "2024-01-01T00:00:00Z" });
+        put(
+            view,
+            NODES.key("", name),
+            json!({ "metadata": metadata, "status": { "conditions": [condition] } }),
+        );
+    }
+
+    fn put_pod(view: &mut View, state: &Value) {
+        let status = json!({ "containerStatuses": [{ "name": "etcd", "state": state }] });
+        let pod = json!({ "metadata": { "name": "etcd-a" }, "status": status });
+        put(view, PODS.key("openshift-etcd", "etcd-a"), pod);
+    }
+
+    #[test]
+    fn failing_static_pods_degrade_their_operator_after_two_minutes() {
+        let mut view = View::default();
+        put_node(&mut view, "a", "True");
+        put_node(&mut view, "b", "True");
+        put_pod(&mut view, &json!({ "waiting": { "reason": "ContainerCreating" } }));
+        let mut masters = Masters::of("etcd").unwrap();
+        let well = Condition::new("Degraded", "False", WELL, WELL_MESSAGE);
+        let at = |seconds: i64| Time::from_second(1_700_000_000 + seconds).unwrap();
+        assert_eq!(masters.judge(Some(&well), &view, at(0)), (None, None));
+        put_pod(
+            &mut view,
+            &json!({ "waiting": { "reason": "CrashLoopBackOff", "message": "back-off 10s" } }),
+        );
+        assert_eq!(masters.judge(Some(&well), &view, at(10)), (None, Some(at(130))));
+        let judged = masters.judge(Some(&well), &view, at(130)).0.unwrap();
+        let text =
+            "StaticPodsDegraded: pod/etcd-a container \"etcd\" is waiting: CrashLoopBackOff: back-off 10s";
+        assert_eq!((judged.reason.as_str(), judged.message.as_str()), ("StaticPods_Error", text));
+        put_node(&mut view, "b", "Unknown");
+        let both = masters.judge(Some(&judged), &view, at(140)).0.unwrap();
+        assert_eq!(both.reason, "NodeController_MasterNodesReady::StaticPods_Error");
+        assert!(both.message.starts_with("NodeControllerDegraded: The master nodes not ready: node \"b\""));
+        assert!(both.message.ends_with(text) && masters.is_own(&both), "{}", both.message);
+        put_node(&mut view, "b", "True");
+        put_pod(&mut view, &json!({ "running": {} }));
+        assert_eq!(masters.judge(Some(&both), &view, at(150)).0, Some(well));
+    }
 }

@@ -13,8 +13,9 @@ use windtunnel_core::{Change, Object, View};
 
 use super::Operator;
 use crate::control_plane::MASTER_LABEL;
-use daemons::Daemons;
+use crate::manifests::MajorMinor;
 pub(super) use daemons::is_about_nodes;
+use daemons::{Daemons, NodeReport};
 use masters::Masters;
 
 /// How long it takes until an operator sees that the pods of a node are missing or back. Changes during this
@@ -48,68 +49,88 @@ impl Nodes {
     }
 
     /// Applies changes of nodes. Returns the delay until the report can change.
-    pub(super) fn notice(&mut self, changes: &[Change]) -> Option<SignedDuration> {
+    pub(super) fn notice(&mut self, changes: &[Change], now: Time) -> Option<SignedDuration> {
         if self.masters.is_some() && Masters::are_touched(changes) {
             return Some(SignedDuration::ZERO);
         }
-        self.daemons.as_mut().is_some_and(|daemons| daemons.notice(changes)).then_some(SETTLING)
+        self.daemons.as_mut().is_some_and(|daemons| daemons.notice(changes, now)).then_some(SETTLING)
     }
 
     /// Whether a condition is a report about nodes.
     pub(super) fn is_own(&self, condition: &Condition) -> bool {
         self.masters.as_ref().is_some_and(|masters| masters.is_own(condition))
+            || self.daemons.as_ref().is_some_and(|daemons| daemons.is_own(condition))
     }
 
-    /// The condition to change in `next`, the new state of `object`, and the time of the next check.
+    /// Whether nodes keep a rollout from its end.
+    pub(super) fn hold_back(&self) -> bool {
+        self.daemons.as_ref().is_some_and(Daemons::hold_back)
+    }
+
+    /// The conditions to change in `next`, the new state of `object`, and the time of the next check.
     fn judge(
         &mut self,
         object: &Object,
         next: Option<&Value>,
+        line: MajorMinor,
         view: &View,
         now: Time,
-    ) -> (Option<Condition>, Option<Time>) {
-        if let Some(masters) = &mut self.masters {
-            let current =
-                condition::find_in_status(next.unwrap_or(object), "Degraded").map(Condition::from_value);
-            let (judged, recheck_at) = masters.judge(current.as_ref(), view, now);
-            return (judged.filter(|judged| current.as_ref() != Some(judged)), recheck_at);
-        }
-        // A change of Progressing is written first, because its transition time must not change with this
-        // report.
-        let progressing = condition::find_in_status(object, "Progressing");
-        if next.is_some_and(|next| condition::find_in_status(next, "Progressing") != progressing) {
-            return (None, None);
-        }
-        let current = progressing.map(Condition::from_value);
-        let judged = self.daemons.as_ref().and_then(|daemons| daemons.judge(current.as_ref(), object));
-        (judged.filter(|judged| current.as_ref() != Some(judged)), None)
+    ) -> NodeReport {
+        let state = next.unwrap_or(object);
+        let current = |kind: &str| condition::find_in_status(state, kind).map(Condition::from_value);
+        let mut findings = match (&mut self.masters, &self.daemons) {
+            (Some(masters), _) => {
+                let (degraded, recheck_at) = masters.judge(current("Degraded").as_ref(), view, now);
+                NodeReport { progressing: None, degraded, recheck_at }
+            }
+            // A change of Progressing is written first, because its transition time must not change with this
+            // report.
+            (None, Some(daemons))
+                if condition::find_in_status(object, "Progressing")
+                    == condition::find_in_status(state, "Progressing") =>
+            {
+                daemons.judge(state, line, now)
+            }
+            _ => NodeReport::default(),
+        };
+        findings.progressing =
+            findings.progressing.filter(|judged| current("Progressing").as_ref() != Some(judged));
+        findings.degraded = findings.degraded.filter(|judged| current("Degraded").as_ref() != Some(judged));
+        findings
     }
 }
 
 impl Operator {
     /// Handles changes of nodes.
     pub(super) fn notice_nodes(&mut self, changes: &[Change], now: Time) {
-        if let Some(pause) = self.nodes.notice(changes) {
+        if let Some(pause) = self.nodes.notice(changes, now) {
             self.recheck_at(Some(after(now, pause)));
         }
     }
 
-    /// Adds the report about nodes to the new state `next` of its object. It changes only a condition that is
-    /// free: no injected fault decides it.
+    /// Adds the report about nodes to the new state `next` of its object. It changes only conditions that are
+    /// free: no injected fault decides them.
     pub(super) fn report_nodes(
         &mut self,
         object: &Object,
         next: Option<Value>,
         is_free: impl Fn(&str) -> bool,
+        line: MajorMinor,
         view: &View,
         now: Time,
     ) -> Option<Value> {
-        let (judged, recheck_at) = self.nodes.judge(object, next.as_ref(), view, now);
-        self.recheck_at(recheck_at);
-        let Some(judged) = judged.filter(|judged| is_free(&judged.kind)) else { return next };
+        let findings = self.nodes.judge(object, next.as_ref(), line, view, now);
+        self.recheck_at(findings.recheck_at);
+        let judged = [findings.progressing, findings.degraded].into_iter().flatten();
+        let judged: Vec<Condition> = judged.filter(|judged| is_free(&judged.kind)).collect();
+        if judged.is_empty() {
+            return next;
+        }
         let mut value = next.unwrap_or_else(|| object.to_value());
         if let Some(list) = value.pointer_mut("/status/conditions").and_then(Value::as_array_mut) {
-            condition::set(list, &judged, now);
+            for condition in &judged {
+                condition::set(list, condition, now);
+            }
         }
         Some(value)
     }
@@ -136,16 +157,15 @@ mod tests {
             let node = json!({ "metadata": { "name": name }, "status": { "conditions": [condition] } });
             Change { key: NODES.key("", name), kind: ChangeKind::Added, object: Object::new(node), old: None }
         });
-        assert_eq!(nodes.notice(&changes), Some(SETTLING));
+        assert_eq!(nodes.notice(&changes, Time::default()), Some(SETTLING));
         let well = operator("False", "AsExpected", "Deployed 4.18.7");
         let working = operator("True", "Progressing", "Working towards 4.18.7");
         let mut judge = |object: &Object, next: Option<&Object>| {
-            let (judged, recheck_at) =
-                nodes.judge(object, next.map(|next| &**next), &View::default(), Time::default());
-            assert_eq!(recheck_at, None);
-            judged.map(|judged| judged.reason)
+            let next = next.map(|next| &**next);
+            let findings = nodes.judge(object, next, (4, 18), &View::default(), Time::default());
+            findings.progressing.map(|judged| judged.reason)
         };
-        assert_eq!(judge(&working, None), None);
+        assert_eq!(judge(&working, None).as_deref(), Some("Deploying"));
         assert_eq!(judge(&working, Some(&well)), None);
         assert_eq!(judge(&well, Some(&working)), None);
         assert_eq!(judge(&well, Some(&well)).as_deref(), Some("Deploying"));

@@ -1,0 +1,277 @@
+//! The objects of a dump that a run takes over as they are: those of the users. The objects of the platform are simulated.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use windtunnel_controllers::scheduler;
+use windtunnel_core::pod::{has_ended, node_name};
+use windtunnel_core::quantity::Quantity;
+use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS};
+use windtunnel_core::{Key, Object};
+
+use crate::dump::conversions;
+use crate::dump::origin::{Namespaces, is_of_openshift};
+
+/// The namespaced kinds that are taken over, with their versions: `VERSION/Kind`, or `GROUP/VERSION/Kind`.
+const NAMESPACED: [&str; 17] = [
+    "apps/v1/DaemonSet",
+    "apps/v1/Deployment",
+    "apps/v1/ReplicaSet",
+    "apps/v1/StatefulSet",
+    "autoscaling/v2/HorizontalPodAutoscaler",
+    "batch/v1/CronJob",
+    "batch/v1/Job",
+    "discovery.k8s.io/v1/EndpointSlice",
+    "policy/v1/PodDisruptionBudget",
+    "v1/Endpoints",
+    "v1/LimitRange",
+    "v1/PersistentVolumeClaim",
+    "v1/Pod",
+    "v1/ReplicationController",
+    "v1/ResourceQuota",
+    "v1/Service",
+    "v1/ServiceAccount",
+];
+
+/// The kinds without a namespace that are taken over.
+const CLUSTER_WIDE: [&str; 8] = [
+    "admissionregistration.k8s.io/v1/MutatingWebhookConfiguration",
+    "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy",
+    "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding",
+    "admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration",
+    "node.k8s.io/v1/RuntimeClass",
+    "scheduling.k8s.io/v1/PriorityClass",
+    "storage.k8s.io/v1/StorageClass",
+    "v1/PersistentVolume",
+];
+
+/// The annotation of pods that a kubelet runs from files.
+const MIRROR: &str = "kubernetes.io/config.mirror";
+
+/// What is taken over, and what is not.
+#[derive(Default)]
+pub(super) struct Taken {
+    /// The objects, in an order in which they can be stored.
+    pub(super) objects: Vec<Object>,
+    /// How many objects in users' namespaces are not taken over, by kind.
+    others: BTreeMap<String, usize>,
+    /// How many objects are added that others need and the dump lacks, by kind.
+    added: BTreeMap<String, usize>,
+    /// How many owners are not among the objects.
+    owners: usize,
+    /// The pods among the objects.
+    pods: BTreeSet<Key>,
+}
+
+impl Taken {
+    /// Finds the objects of users.
+    pub(super) fn find(objects: &[&Object]) -> Self {
+        let namespaces = Namespaces::of(objects.iter().copied());
+        let own: Vec<&Object> = defined_by_users(objects);
+        let mut taken = Self::default();
+        for object in objects.iter().copied() {
+            let is_users = match object.namespace() {
+                "" => !is_of_openshift(object) && !calls_platform(object, &namespaces),
+                namespace => namespaces.is_users(namespace),
+            };
+            if !is_users || is_left_to_simulation(object) {
+                continue;
+            }
+            let is_known = |object: &Object| is_known(object, &namespaces, &own);
+            let newer = || conversions(object).into_iter().map(Object::new).find(is_known);
+            if let Some(object) = Some(object.clone()).filter(is_known).or_else(newer) {
+                taken.objects.push(object);
+            } else if !object.namespace().is_empty() {
+                *taken.others.entry(object.text("/kind").to_owned()).or_default() += 1;
+            }
+        }
+        taken.detach();
+        taken.complete(objects);
+        taken.pods = taken
+            .objects
+            .iter()
+            .filter(|object| PODS.is_kind_of(object))
+            .map(|pod| PODS.key_of(pod))
+            .collect();
+        // Definitions and namespaces come before objects that need them.
+        taken.objects.sort_by_key(|object| {
+            (!CUSTOM_RESOURCE_DEFINITIONS.is_kind_of(object), !NAMESPACES.is_kind_of(object))
+        });
+        taken
+    }
+
+    /// Adds what the objects need and the dump lacks: namespaces, and the classes of pods.
+    fn complete(&mut self, objects: &[&Object]) {
+        let mut needed: BTreeMap<(&str, &str, String), Value> = BTreeMap::new();
+        for object in &self.objects {
+            if !object.namespace().is_empty() {
+                needed.insert(("v1", "Namespace", object.namespace().to_owned()), json!({}));
+            }
+            for spec in [&object["spec"], &object["spec"]["template"]["spec"]] {
+                if let Some(name) = spec["priorityClassName"].as_str() {
+                    let value = spec["priority"].as_i64().unwrap_or_default();
+                    let class = ("scheduling.k8s.io/v1", "PriorityClass", name.to_owned());
+                    needed.entry(class).or_insert_with(|| json!({ "value": value }));
+                }
+                if let Some(name) = spec["runtimeClassName"].as_str() {
+                    let class = ("node.k8s.io/v1", "RuntimeClass", name.to_owned());
+                    needed.insert(class, json!({ "handler": name }));
+                }
+            }
+        }
+        let own = ["default", "system-cluster-critical", "system-node-critical", "openshift-user-critical"];
+        for ((version, kind, name), mut object) in needed {
+            let is_there = |known: &Object| known.text("/kind") == kind && known.name() == name;
+            let is_taken = self.objects.iter().any(is_there);
+            if is_taken || own.contains(&name.as_str()) {
+                continue;
+            }
+            if let Some(found) = objects.iter().find(|known| is_there(known)) {
+                self.objects.push((*found).clone());
+                continue;
+            }
+            object["apiVersion"] = json!(version);
+            object["kind"] = json!(kind);
+            object["metadata"] = json!({ "name": name });
+            self.objects.push(Object::new(object));
+            *self.added.entry(kind.to_owned()).or_default() += 1;
+        }
+    }
+
+    /// Lines about what is taken over and what is not.
+    pub(super) fn notices(&self) -> Vec<String> {
+        let counted = |counts: &BTreeMap<String, usize>| {
+            let counts: Vec<String> =
+                counts.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
+            counts.join(", ")
+        };
+        let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+        for object in &self.objects {
+            *kinds.entry(object.text("/kind").to_owned()).or_default() += 1;
+        }
+        let taken =
+            (!kinds.is_empty()).then(|| format!("objects of users, as they are: {}", counted(&kinds)));
+        let others = (!self.others.is_empty())
+            .then(|| format!("not taken from namespaces of users: {}", counted(&self.others)));
+        let owners = (self.owners > 0)
+            .then(|| format!("{} references to owners that are not taken are removed", self.owners));
+        let added = (!self.added.is_empty()).then(|| {
+            format!("added, because objects need them and the dump lacks them: {}", counted(&self.added))
+        });
+        taken.into_iter().chain(others).chain(added).chain(owners).collect()
+    }
+
+    /// Removes owners that are not taken over: the garbage collector would delete what they own.
+    fn detach(&mut self) {
+        let known: BTreeSet<String> = self.objects.iter().map(|object| object.uid().to_owned()).collect();
+        for object in &mut self.objects {
+            let owners = object.list("/metadata/ownerReferences");
+            let is_there = |owner: &&Value| owner["uid"].as_str().is_some_and(|uid| known.contains(uid));
+            let kept: Vec<Value> = owners.iter().filter(is_there).cloned().collect();
+            let lost = owners.len() - kept.len();
+            if lost > 0 {
+                self.owners += lost;
+                let mut value = object.to_value();
+                value["metadata"]["ownerReferences"] = json!(kept);
+                *object = Object::new(value);
+            }
+        }
+    }
+
+    /// The resources of a node that are left beside the pods that are not taken over.
+    pub(super) fn resources_beside(&self, node: &Object, objects: &[&Object]) -> Value {
+        let mut resources = json!({});
+        for field in ["capacity", "allocatable"] {
+            if !node["status"][field].is_null() {
+                resources[field] = node["status"][field].clone();
+            }
+        }
+        if resources["allocatable"].is_null() {
+            return Value::Null;
+        }
+        let mut used: BTreeMap<String, i64> = BTreeMap::new();
+        let is_other = |pod: &&&Object| {
+            PODS.is_kind_of(pod)
+                && node_name(pod) == node.name()
+                && !has_ended(pod)
+                && !self.pods.contains(&PODS.key_of(pod))
+        };
+        let mut pods = 0;
+        for pod in objects.iter().filter(is_other) {
+            pods += 1;
+            for (name, amount) in scheduler::requested_resources(pod) {
+                *used.entry(name).or_default() += amount;
+            }
+        }
+        used.insert("pods".to_owned(), pods);
+        for (name, amount) in used {
+            if let Some(left) = less(&resources["allocatable"][&name], amount, name == "cpu") {
+                resources["allocatable"][&name] = json!(left);
+            }
+        }
+        resources
+    }
+}
+
+/// Whether objects of this kind and version are taken over. `own`: the definitions of users.
+fn is_known(object: &Object, namespaces: &Namespaces, own: &[&Object]) -> bool {
+    let kind = format!("{}/{}", object.text("/apiVersion"), object.text("/kind"));
+    let is_listed = if object.namespace().is_empty() {
+        CLUSTER_WIDE.contains(&kind.as_str())
+            || NAMESPACES.is_kind_of(object) && namespaces.is_users(object.name())
+            || own.iter().any(|definition| definition.is_same(object))
+    } else {
+        NAMESPACED.contains(&kind.as_str())
+    };
+    is_listed || own.iter().any(|definition| defines(definition, object))
+}
+
+/// Whether an object is the configuration of webhooks that programs of the platform answer.
+fn calls_platform(object: &Object, namespaces: &Namespaces) -> bool {
+    let mut services = object
+        .list("/webhooks")
+        .iter()
+        .filter_map(|webhook| webhook["clientConfig"]["service"]["namespace"].as_str());
+    services.any(|namespace| !namespaces.is_users(namespace))
+}
+
+/// An amount less another one, which is in thousandths for CPUs.
+fn less(amount: &Value, used: i64, in_thousandths: bool) -> Option<String> {
+    let text = amount.as_str().map_or_else(|| amount.to_string(), str::to_owned);
+    let quantity = Quantity::parse(&text).ok().flatten()?;
+    let (has, unit) = if in_thousandths { (quantity.milli_value(), "m") } else { (quantity.value(), "") };
+    Some(format!("{}{unit}", has.saturating_sub(used).max(0)))
+}
+
+/// The definitions of the platform that list a stored version which they do not have, with that list.
+pub(super) fn lost_versions(objects: &[&Object]) -> Vec<(String, Value)> {
+    let is_platforms =
+        |object: &&&Object| CUSTOM_RESOURCE_DEFINITIONS.is_kind_of(object) && is_of_openshift(object);
+    let lost = objects.iter().filter(is_platforms).filter(|definition| {
+        let has =
+            |name: &Value| definition.list("/spec/versions").iter().any(|version| version["name"] == *name);
+        !definition.list("/status/storedVersions").iter().all(has)
+    });
+    lost.map(|definition| (definition.name().to_owned(), definition["status"]["storedVersions"].clone()))
+        .collect()
+}
+
+/// The definitions that no component of the platform brings.
+fn defined_by_users<'d>(objects: &[&'d Object]) -> Vec<&'d Object> {
+    let is_established =
+        |object: &&&Object| CUSTOM_RESOURCE_DEFINITIONS.is_kind_of(object) && !is_of_openshift(object);
+    let named = |definition: &&Object| !definition.text("/spec/group").ends_with(".openshift.io");
+    objects.iter().filter(is_established).copied().filter(named).collect()
+}
+
+fn defines(definition: &Object, object: &Object) -> bool {
+    let group = object.text("/apiVersion").split_once('/').map_or("", |(group, _)| group);
+    definition.text("/spec/group") == group && definition.text("/spec/names/kind") == object.text("/kind")
+}
+
+/// Whether a simulated component creates the object, or it has no effect any more.
+fn is_left_to_simulation(object: &Object) -> bool {
+    let is_of_api_server =
+        object.namespace() == "default" && ["kubernetes", "openshift"].contains(&object.name());
+    is_of_api_server || PODS.is_kind_of(object) && (has_ended(object) || object.annotation(MIRROR).is_some())
+}
