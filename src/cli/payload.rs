@@ -12,8 +12,9 @@ use windtunnel_openshift::release::{Release, UnknownRelease};
 
 use super::files::{self, snapshots};
 use super::print_notice;
+use super::start_from::StartFrom;
 use crate::cli::output::Shown as _;
-use crate::plan::Snapshot;
+use crate::plan::{Plan, Snapshot};
 use crate::scenario;
 
 /// The releases of a command: those with facts in the model, and those with payload folders.
@@ -99,6 +100,12 @@ impl scenario::Releases for Releases {
 
     fn snapshot(&self, name: &str, file: &str) -> Result<Snapshot, String> {
         if self.update_snapshots { snapshots::to_write(file, name) } else { snapshots::read(file, name) }
+    }
+
+    fn start_from(&self, path: &str, ignored: &[String], plan: &mut Plan) -> Result<(), String> {
+        let path = files::allowed::named(&plan.file, path)?;
+        StartFrom::read(&path, ignored)?.apply(plan);
+        Ok(())
     }
 
     fn common_releases(&self) -> Vec<Release> {

@@ -25,7 +25,7 @@ use crate::plan::{
     Action, Attempt, Differences, Expectation, ExpectedState, ExpectedTime, Plan, Run, Snapshot, Step,
     TextDifference,
 };
-use crate::record::{ADMINISTRATOR, ContainerLog, Event, Record, Secrets};
+use crate::record::{ADMINISTRATOR, ContainerLog, Event, FailureKind, Record, Secrets};
 
 /// One simulated cluster and its time.
 pub struct Session {
@@ -197,6 +197,13 @@ impl Session {
             self.record_event(Event::Outcome { text: text.to_owned(), failure, kind, held_before });
         }
         outcome
+    }
+
+    /// Adds a step of an observer to the record: what was done or seen now, and as its failure what is wrong.
+    pub fn note(&mut self, text: &str, failure: Option<&str>) {
+        self.record_event(Event::Step { text: text.to_owned() });
+        let (failure, kind) = (failure.map(str::to_owned), failure.map(|_| FailureKind::Product));
+        self.record_event(Event::Outcome { text: text.to_owned(), failure, kind, held_before: false });
     }
 
     /// This moment of the run.

@@ -7,9 +7,14 @@
 //! * `milestones.rs`: what counts as progress
 //! * `cause/`: the object to blame for a stop, by evidence; `repair.rs`: the change that ends it
 //! * `warnings.rs`: findings that need no run; `unseen.rs`: what the dump cannot show
+//! * `length.rs`: what makes an update long; `back.rs`: the way back
+//! * `emitted.rs`: the scenario of a rehearsal
 //! * `report.rs`: the result of several runs, as JSON; `text.rs`: for a terminal
 
+mod back;
 mod cause;
+mod emitted;
+mod length;
 mod milestones;
 mod repair;
 mod report;
@@ -18,9 +23,12 @@ mod text;
 mod unseen;
 mod warnings;
 
+pub use back::{Back, NoReturn, find_way_back};
 pub use cause::Blamed;
+pub use emitted::{Emitted, scenario_text};
+pub use length::Slow;
 pub use repair::Repair;
-pub use report::{Report, Verdict, schema};
+pub use report::{Report, Verdict, schema, schema_of_several};
 pub use run::{Rehearsed, Stop, rehearse};
 pub use unseen::{Unseen, unseen};
 pub use warnings::{Warning, warnings};

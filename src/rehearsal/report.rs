@@ -1,6 +1,6 @@
 //! The result of the runs of a rehearsal, and its JSON.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use semver::Version;
@@ -8,14 +8,44 @@ use serde_json::{Value, json};
 use windtunnel_core::text::short_duration;
 use windtunnel_core::yaml;
 
+use super::back::Back;
 use super::cause::Blamed;
+use super::length::{self, Slow};
 use super::run::{Rehearsed, Stop};
 use super::unseen::Unseen;
 use super::warnings::Warning;
+use crate::record::Record;
 
 /// Returns the JSON Schema (draft 2020-12) of reports.
 pub fn schema() -> Value {
     yaml::from_str(include_str!("schema.yaml")).unwrap_or_else(|error| panic!("schema.yaml:{error}"))
+}
+
+/// Returns the JSON Schema of the list of reports of several dumps: each with its dump, or the dump with an error.
+pub fn schema_of_several() -> Value {
+    let report = schema();
+    let mut schema = json!({
+        "$schema": report["$schema"],
+        "title": "Reports of windtunnel rehearse with several dumps",
+        "type": "array",
+        "items": {
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["dump"],
+            "properties": {
+                "dump": { "type": "string" },
+                "error": { "type": "string", "description": "Why the dump is unusable." },
+            },
+        },
+    });
+    schema["$defs"] = report["$defs"].clone();
+    let mut report = report;
+    for key in ["$schema", "$defs"] {
+        report.as_object_mut().into_iter().for_each(|fields| drop(fields.remove(key)));
+    }
+    schema["$defs"]["report"] = report;
+    schema["items"]["properties"]["report"] = json!({ "$ref": "#/$defs/report" });
+    schema
 }
 
 /// What a rehearsal says about an update.
@@ -47,12 +77,22 @@ pub struct Report {
     pub from: Version,
     /// The release that is requested.
     pub to: Version,
+    /// The releases of the updates in turn, each with whether a run requested it.
+    updates: Vec<(String, bool)>,
     /// The stops, each with the number of runs in which it came, the most frequent order first.
     pub(super) stops: Vec<(Stop, usize)>,
     /// The number of runs.
     pub(super) runs: usize,
+    /// From the request until everything is updated.
+    pub(super) total: Option<Range>,
     pub(super) control_plane: Option<Range>,
     pub(super) pools: BTreeMap<String, Range>,
+    /// What makes the update long.
+    pub(super) slow: Vec<Slow>,
+    /// The same update of a changed cluster, each with the change.
+    pub what_if: Vec<(String, Report)>,
+    /// The way back, if the rehearsal looked for it.
+    pub back: Option<Back>,
     /// Findings without a run.
     pub warnings: Vec<Warning>,
     /// What the dump cannot show.
@@ -76,14 +116,14 @@ impl Range {
         })
     }
 
-    fn json(self) -> Value {
+    fn to_json(self) -> Value {
         json!({ "least": self.least.as_secs(), "most": self.most.as_secs() })
     }
 }
 
 impl Report {
     /// Merges the runs with different seeds.
-    pub fn new(from: Version, to: Version, runs: &[Rehearsed]) -> Self {
+    pub fn new(from: Version, targets: &[Version], runs: &[Rehearsed]) -> Self {
         let mut stops: Vec<(Stop, usize)> = Vec::new();
         for stop in runs.iter().flat_map(|run| &run.stops) {
             let is_same = |known: &Stop| {
@@ -102,17 +142,58 @@ impl Report {
             let range = Range::of(runs.iter().filter_map(|run| run.pools.get(&name).copied()))?;
             Some((name, range))
         });
+        let is_requested = |to: &String| runs.iter().any(|run| run.requests.iter().any(|(one, _)| one == to));
+        let updates = targets.iter().map(ToString::to_string).map(|to| (is_requested(&to), to));
         Self {
+            to: targets.last().cloned().unwrap_or_else(|| from.clone()),
             from,
-            to,
+            updates: updates.map(|(is_requested, to)| (to, is_requested)).collect(),
             stops,
             runs: runs.len(),
+            total: Range::of(runs.iter().filter_map(total_time)),
             control_plane: Range::of(runs.iter().filter_map(|run| run.control_plane)),
             pools: pools.collect(),
+            slow: Vec::new(),
+            what_if: Vec::new(),
+            back: None,
             warnings: Vec::new(),
             unseen: Vec::new(),
             assumed: Vec::new(),
         }
+    }
+
+    /// Adds what makes a run long, from its record.
+    pub fn explain_length(&mut self, record: &Record, run: &Rehearsed) {
+        self.slow = length::find(record, run);
+    }
+
+    /// The stops, in the order in which the update meets them.
+    pub fn stops(&self) -> impl Iterator<Item = &Stop> {
+        self.stops.iter().map(|(stop, _)| stop)
+    }
+
+    /// The phases of each update, as far as they are known: the release, the phase, and whether a run reached it.
+    pub fn phases(&self) -> Vec<(String, String, bool)> {
+        let mut found: Vec<(String, String, bool)> = Vec::new();
+        let last = self.updates.len().saturating_sub(1);
+        for (index, (to, is_requested)) in self.updates.iter().enumerate() {
+            let is_done = index < last || self.control_plane.is_some();
+            let of_stops: Vec<&str> =
+                self.stops().filter(|stop| stop.to == *to).map(|stop| stop.phase.as_str()).collect();
+            let after_accept = of_stops.iter().any(|phase| *phase != "accept");
+            found.push((to.clone(), "accept".to_owned(), *is_requested));
+            found.push((to.clone(), "control-plane".to_owned(), *is_requested && (is_done || after_accept)));
+            let pools = self.pools.keys().map(|name| format!("pool {name}"));
+            let stopped = of_stops.iter().filter(|phase| phase.starts_with("pool ")).map(ToString::to_string);
+            let pools: BTreeSet<String> = pools.chain(stopped).collect();
+            found.extend(pools.into_iter().map(|pool| (to.clone(), pool, *is_requested)));
+        }
+        found
+    }
+
+    /// The shortest and the longest time of the whole update; `None` if no run completed it.
+    pub fn total(&self) -> Option<(SignedDuration, SignedDuration)> {
+        self.total.map(|range| (range.least, range.most))
     }
 
     /// The verdict.
@@ -126,39 +207,73 @@ impl Report {
 
     /// The report as JSON, as `windtunnel schema rehearsal` describes it.
     pub fn to_json(&self) -> Value {
-        let cause = |blamed: &Blamed| json!({ "kind": blamed.kind, "namespace": blamed.namespace, "name": blamed.name });
+        let warnings = self
+            .warnings
+            .iter()
+            .map(|warning| json!({ "cause": cause_json(&warning.cause), "text": warning.text }));
+        let unseen =
+            self.unseen.iter().map(|unseen| json!({ "what": unseen.what, "collect": unseen.collect }));
+        let mut report = json!({
+            "result": self.verdict().word(),
+            "from": self.from.to_string(),
+            "to": self.to.to_string(),
+            "runs": self.runs,
+            "stops": self.stops_json(),
+            "warnings": warnings.collect::<Vec<_>>(),
+            "unknown": unseen.collect::<Vec<_>>(),
+            "duration": self.duration_json(),
+            "assumed": self.assumed,
+        });
+        if !self.what_if.is_empty() {
+            let changed = self.what_if.iter().map(|(change, report)| {
+                json!({
+                    "change": change,
+                    "result": report.verdict().word(),
+                    "stops": report.stops_json(),
+                    "duration": report.duration_json(),
+                })
+            });
+            report["whatIf"] = changed.collect();
+        }
+        if let Some(back) = &self.back {
+            report["back"] = back.to_json();
+        }
+        report
+    }
+
+    fn stops_json(&self) -> Value {
         let stops = self.stops.iter().map(|(stop, seeds)| {
             json!({
                 "at": short_duration(stop.at),
                 "to": stop.to,
                 "phase": stop.phase,
                 "waits": stop.waits,
-                "cause": stop.cause.as_ref().map(cause),
+                "cause": stop.cause.as_ref().map(cause_json),
                 "message": stop.message,
                 "halfDone": stop.half_done,
                 "mend": stop.repair.as_ref().map(|repair| &repair.text),
                 "seeds": seeds,
             })
         });
-        let warnings = self
-            .warnings
-            .iter()
-            .map(|warning| json!({ "cause": cause(&warning.cause), "text": warning.text }));
-        let unseen =
-            self.unseen.iter().map(|unseen| json!({ "what": unseen.what, "collect": unseen.collect }));
+        stops.collect()
+    }
+
+    fn duration_json(&self) -> Value {
+        let slow = self.slow.iter().map(|slow| json!({ "pool": slow.pool, "text": slow.text }));
         json!({
-            "result": self.verdict().word(),
-            "from": self.from.to_string(),
-            "to": self.to.to_string(),
-            "runs": self.runs,
-            "stops": stops.collect::<Vec<_>>(),
-            "warnings": warnings.collect::<Vec<_>>(),
-            "unknown": unseen.collect::<Vec<_>>(),
-            "duration": {
-                "controlPlane": self.control_plane.map(Range::json),
-                "pools": self.pools.iter().map(|(name, range)| (name.clone(), range.json())).collect::<serde_json::Map<_, _>>(),
-            },
-            "assumed": self.assumed,
+            "total": self.total.map(Range::to_json),
+            "controlPlane": self.control_plane.map(Range::to_json),
+            "pools": self.pools.iter().map(|(name, range)| (name.clone(), range.to_json())).collect::<serde_json::Map<_, _>>(),
+            "slow": slow.collect::<Vec<_>>(),
         })
     }
+}
+
+/// The time of a run that completed the update.
+fn total_time(run: &Rehearsed) -> Option<SignedDuration> {
+    run.pools.values().chain(&run.control_plane).max().copied().filter(|_| run.is_complete)
+}
+
+fn cause_json(blamed: &Blamed) -> Value {
+    json!({ "kind": blamed.kind, "namespace": blamed.namespace, "name": blamed.name })
 }

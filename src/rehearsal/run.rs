@@ -14,6 +14,7 @@ use super::milestones::{Milestones, SETTLING, is_accepted, is_completed, unfinis
 use super::repair::Repair;
 use crate::engine::{Session, SessionError};
 use crate::plan::{Action, Plan, Target};
+use crate::record::Record;
 
 /// How often the rehearsal looks at the cluster.
 const STEP: SignedDuration = SignedDuration::from_mins(1);
@@ -44,6 +45,8 @@ pub struct Stop {
     pub half_done: String,
     /// How to go on; `None` if the rehearsal ends here.
     pub repair: Option<Repair>,
+    /// When the stop was found and repaired, since the start of the run.
+    pub found_at: SignedDuration,
 }
 
 /// The result of one run.
@@ -57,13 +60,15 @@ pub struct Rehearsed {
     pub control_plane: Option<SignedDuration>,
     /// From the request until each pool was up to date, without the time at stops.
     pub pools: BTreeMap<String, SignedDuration>,
+    /// When each update was requested, since the start of the run.
+    pub requests: Vec<(String, SignedDuration)>,
 }
 
 /// Updates the cluster of a plan to each of these versions in turn, and goes on from each stop.
 ///
 /// # Errors
 /// The cluster cannot be set up; a component makes no progress in no time, which is a defect of windtunnel.
-pub fn rehearse(plan: &Plan, targets: &[Version], seed: u64) -> Result<Rehearsed, SessionError> {
+pub fn rehearse(plan: &Plan, targets: &[Version], seed: u64) -> Result<(Rehearsed, Record), SessionError> {
     let mut session = Session::start(plan, seed)?;
     for planned in &plan.timeline {
         session.run_recorded_step(&planned.text, &planned.step)?;
@@ -77,7 +82,7 @@ pub fn rehearse(plan: &Plan, targets: &[Version], seed: u64) -> Result<Rehearsed
             break;
         }
     }
-    Ok(run.result)
+    Ok((run.result, run.session.into_record()))
 }
 
 /// A run after its request.
@@ -111,7 +116,10 @@ impl Run {
         let now = self.session.now();
         self.target = target.to_string();
         self.milestones = Milestones::at_request(self.session.view(), &self.target, now);
-        self.result = Rehearsed { stops: std::mem::take(&mut self.result.stops), ..Rehearsed::default() };
+        let Rehearsed { stops, mut requests, .. } = std::mem::take(&mut self.result);
+        requests.push((self.target.clone(), self.session.elapsed()));
+        self.result = Rehearsed { stops, requests, ..Rehearsed::default() };
+        self.session.note(&format!("update to {target}"), None);
         self.session.perform(&Action::Update { to: Target::Version(target.clone()), force: false })
     }
 
@@ -164,6 +172,10 @@ impl Run {
         let is_repeated = self.result.stops.iter().any(is_known);
         let Found { blamed, waits, message, repair } = found;
         let half_done = self.half_done();
+        let cause = blamed.as_ref().map_or_else(|| "an unknown cause".to_owned(), ToString::to_string);
+        let number = self.result.stops.len() + 1;
+        self.session.note(&format!("stop {number}, at {phase}: {cause}"), Some(&message));
+        let found_at = self.session.elapsed();
         let may_go_on = !is_repeated && self.result.stops.len() + 1 < STOPS_MAX;
         // A change that the copy refuses ends the rehearsal at this stop.
         let repair = repair.filter(|repair| may_go_on && self.session.perform(repair.action()).is_ok());
@@ -177,6 +189,7 @@ impl Run {
             message,
             half_done,
             repair,
+            found_at,
         });
         self.stopped = self.stopped.saturating_add(now.duration_since(since));
         self.milestones.last = now;

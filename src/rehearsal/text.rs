@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use windtunnel_core::text::short_duration;
+use windtunnel_core::text::{counted, short_duration};
 
 use super::report::{Range, Report, Verdict};
 use super::run::Stop;
@@ -12,21 +12,7 @@ impl Display for Report {
         let runs = if self.runs == 1 { "1 run".to_owned() } else { format!("{} runs", self.runs) };
         writeln!(f, "Rehearsed {} to {} in {runs}: {}", self.from, self.to, headline(self))?;
         for (number, (stop, seeds)) in (1..).zip(&self.stops) {
-            let place = if stop.phase.starts_with("pool ") { "in" } else { "at" };
-            let often =
-                if self.runs > 1 { format!(", in {seeds} of {} runs", self.runs) } else { String::new() };
-            let on_the_way = if stop.to == self.to.to_string() {
-                String::new()
-            } else {
-                format!(" of the update to {}", stop.to)
-            };
-            let at = short_duration(stop.at);
-            writeln!(
-                f,
-                "\n{number}. Stops {at} after the request, {place} {}{on_the_way}{often}",
-                stop.phase
-            )?;
-            write_stop(f, stop)?;
+            write!(f, "\n{}", self.stop_lines(number, stop, *seeds))?;
         }
         section(
             f,
@@ -34,6 +20,7 @@ impl Display for Report {
             self.warnings.iter().map(|warning| format!("{}: {}", warning.cause, warning.text)),
         )?;
         self.write_times(f)?;
+        self.write_back(f)?;
         section(
             f,
             "Cannot be seen in this dump",
@@ -52,17 +39,35 @@ fn headline(report: &Report) -> String {
     }
 }
 
-fn write_stop(f: &mut fmt::Formatter<'_>, stop: &Stop) -> fmt::Result {
-    match &stop.cause {
-        Some(cause) => writeln!(f, "   because of  {cause}")?,
-        None => writeln!(f, "   because of  something that nothing in this cluster explains")?,
+impl Report {
+    /// The lines of a stop; empty if there is none with this number.
+    pub fn stop_text(&self, number: usize) -> String {
+        let stop = number.checked_sub(1).and_then(|index| self.stops.get(index));
+        stop.map(|(stop, seeds)| self.stop_lines(number, stop, *seeds)).unwrap_or_default()
     }
-    writeln!(f, "   waits       {}", stop.waits)?;
-    writeln!(f, "   message     {}", stop.message)?;
-    writeln!(f, "   half done   {}", stop.half_done)?;
-    match &stop.repair {
-        Some(repair) => writeln!(f, "   to go on    {}", repair.text),
-        None => writeln!(f, "   the rehearsal ends here"),
+
+    fn stop_lines(&self, number: usize, stop: &Stop, seeds: usize) -> String {
+        let place = if stop.phase.starts_with("pool ") { "in" } else { "at" };
+        let often = if self.runs > 1 { format!(", in {seeds} of {} runs", self.runs) } else { String::new() };
+        let on_the_way = if stop.to == self.to.to_string() {
+            String::new()
+        } else {
+            format!(" of the update to {}", stop.to)
+        };
+        let Stop { phase, waits, message, half_done, .. } = stop;
+        let at = short_duration(stop.at);
+        let cause = stop.cause.as_ref().map_or_else(
+            || "something that nothing in this cluster explains".to_owned(),
+            ToString::to_string,
+        );
+        let last = match &stop.repair {
+            Some(repair) => format!("to go on    {}", repair.text),
+            None => "the rehearsal ends here".to_owned(),
+        };
+        format!(
+            "{number}. Stops {at} after the request, {place} {phase}{on_the_way}{often}\n   because of  {cause}\n   \
+             waits       {waits}\n   message     {message}\n   half done   {half_done}\n   {last}\n"
+        )
     }
 }
 
@@ -81,14 +86,73 @@ fn section<T: Display>(
 
 impl Report {
     fn write_times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let control_plane = self.control_plane.map(|range| ("control plane".to_owned(), range));
-        let pools = self.pools.iter().map(|(name, range)| (format!("pool {name}"), *range));
-        let lines = control_plane.into_iter().chain(pools);
+        let lines = self.times().map(|(name, range)| {
+            let changed = self.what_if.iter().map(|(change, report)| {
+                let other = report.times().find(|(other, _)| *other == name);
+                let other = other.map_or_else(|| "not reached".to_owned(), |(_, range)| span(range));
+                format!("; with {change}: {other}")
+            });
+            format!("{name}: {}{}", span(range), changed.collect::<String>())
+        });
+        section(f, "Done after, without the time at stops", lines)?;
         section(
             f,
-            "Done after, without the time at stops",
-            lines.map(|(name, range)| format!("{name}: {}", span(range))),
-        )
+            "Long because of",
+            self.slow.iter().map(|slow| format!("pool {}: {}", slow.pool, slow.text)),
+        )?;
+        section(f, "What if", self.what_if.iter().map(|(change, report)| self.changed(change, report)))
+    }
+
+    /// Everything, the control plane and the pools, with the times after which they are done.
+    fn times(&self) -> impl Iterator<Item = (String, Range)> {
+        let total = self.total.map(|range| ("everything".to_owned(), range));
+        let control_plane = self.control_plane.map(|range| ("control plane".to_owned(), range));
+        let pools = self.pools.iter().map(|(name, range)| (format!("pool {name}"), *range));
+        total.into_iter().chain(control_plane).chain(pools)
+    }
+
+    /// The stops of a changed cluster, compared with those of the cluster itself.
+    fn changed(&self, change: &str, report: &Self) -> String {
+        let causes = |report: &Self| -> Vec<String> {
+            let place = |stop: &Stop| match &stop.cause {
+                Some(cause) => format!("{cause} ({})", stop.phase),
+                None => format!("an unknown cause ({})", stop.phase),
+            };
+            report.stops().map(place).collect()
+        };
+        let (own, others) = (causes(self), causes(report));
+        let missing = |from: &[String], list: &[String]| -> Vec<String> {
+            list.iter().filter(|cause| !from.contains(cause)).cloned().collect()
+        };
+        let (new, gone) = (missing(&own, &others), missing(&others, &own));
+        let part = |what: &str, list: &[String]| {
+            if list.is_empty() { String::new() } else { format!("; {what}: {}", list.join(", ")) }
+        };
+        let same = if new.is_empty() && gone.is_empty() && !own.is_empty() { "; the same stops" } else { "" };
+        format!("{change}: {}{same}{}{}", headline(report), part("new", &new), part("no more", &gone))
+    }
+
+    fn write_back(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(back) = &self.back else { return Ok(()) };
+        let point = match &back.no_return {
+            _ if back.moments == 0 => {
+                vec!["no moment of the update was reached from which to go back".to_owned()]
+            }
+            None => vec![format!("the cluster arrives from each of {}", counted(back.moments, "moment"))],
+            Some(point) => {
+                let first = format!(
+                    "no way back from {} after the request on, after: {}",
+                    short_duration(point.at),
+                    point.after
+                );
+                std::iter::once(first)
+                    .chain(point.why.iter().map(|why| format!("  because of {why}")))
+                    .collect()
+            }
+        };
+        let traps = back.traps.iter().map(|trap| format!("trap: {trap}"));
+        let none = back.traps.is_empty().then(|| "no object of the dump meets a trap".to_owned());
+        section(f, &format!("The way back to {}", back.to), point.into_iter().chain(traps).chain(none))
     }
 }
 

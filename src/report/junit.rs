@@ -62,10 +62,87 @@ pub fn render(
         let text = started.strftime("%Y-%m-%dT%H:%M:%S").to_string();
         cases.extra.insert("timestamp".into(), text.into());
     }
+    document([cases])
+}
+
+/// Returns the XML of suites.
+fn document(suites: impl IntoIterator<Item = TestSuite>) -> Result<String, SerializeError> {
     let mut report = Report::new("windtunnel");
-    report.add_test_suite(cases);
+    suites.into_iter().for_each(|suite| drop(report.add_test_suite(suite)));
     // CI systems also print failures.
     Ok(visible(&report.to_string()?).into_owned())
+}
+
+/// A result that no scenario has, such as a part of a rehearsal.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// The name of the test case.
+    pub name: String,
+    /// Its result.
+    pub outcome: FindingOutcome,
+    /// Its output.
+    pub output: String,
+}
+
+/// The result of a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FindingOutcome {
+    /// Nothing is wrong.
+    Passed,
+    /// Something is wrong: a message of one line, and a text.
+    Failed(String, String),
+    /// It could not be seen, for this reason.
+    Skipped(String),
+    /// The input is unusable, for this reason.
+    Error(String),
+}
+
+/// Renders a test suite of findings for each input, such as a dump; the name of the suite ends with the input.
+///
+/// # Errors
+/// As [`render`].
+pub fn render_findings(
+    suite: &str,
+    wall: Duration,
+    inputs: &[(String, Vec<Finding>)],
+) -> Result<String, SerializeError> {
+    let suites = inputs.iter().map(|(input, findings)| {
+        let mut cases = TestSuite::new(format!("{suite} {input}"));
+        cases.add_test_cases(findings.iter().map(|finding| finding_case(input, finding)));
+        cases.set_time(wall);
+        cases
+    });
+    document(suites)
+}
+
+fn finding_case(input: &str, finding: &Finding) -> TestCase {
+    let status = match &finding.outcome {
+        FindingOutcome::Passed => TestCaseStatus::success(),
+        FindingOutcome::Failed(message, text) => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status.set_message(headline(message));
+            status.set_type(FailureKind::Product.as_str());
+            status.set_description(text.as_str());
+            status
+        }
+        FindingOutcome::Skipped(why) => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(why.as_str());
+            status
+        }
+        FindingOutcome::Error(why) => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_message(headline(why));
+            status.set_description(why.as_str());
+            status
+        }
+    };
+    let mut case = TestCase::new(finding.name.as_str(), status);
+    case.set_classname(input);
+    if !finding.output.is_empty() {
+        case.set_system_out(finding.output.as_str());
+    }
+    case
 }
 
 /// The unit of a test case.
@@ -284,6 +361,29 @@ mod tests {
             unique_names(results.iter()),
             ["a", "b (x.yaml)", "b (y.yaml)", "b (y.yaml) #2", "b (f.feature:3)"]
         );
+    }
+
+    #[test]
+    fn findings_are_passed_failed_skipped_or_errors() {
+        let finding =
+            |name: &str, outcome| Finding { name: name.to_owned(), outcome, output: "seen".to_owned() };
+        let findings = vec![
+            finding("accept", FindingOutcome::Passed),
+            finding("pool worker", FindingOutcome::Failed("PDB a/b".to_owned(), "all of <it>".to_owned())),
+            finding("pods", FindingOutcome::Skipped("not in the dump".to_owned())),
+        ];
+        let error = vec![finding("dump", FindingOutcome::Error("no ClusterVersion".to_owned()))];
+        let inputs = [("a.yaml".to_owned(), findings), ("b.yaml".to_owned(), error)];
+        let found = render_findings("windtunnel rehearse", Duration::from_secs(2), &inputs).unwrap();
+        for expected in [
+            r#"<testsuite name="windtunnel rehearse a.yaml" tests="3" skipped="1" errors="0" failures="1""#,
+            r#"<testsuite name="windtunnel rehearse b.yaml" tests="1" skipped="0" errors="1" failures="0""#,
+            r#"<failure message="PDB a/b" type="product">all of &lt;it&gt;</failure>"#,
+            r#"<skipped message="not in the dump"/>"#,
+            "<system-out>seen</system-out>",
+        ] {
+            assert!(found.contains(expected), "{expected}\n{found}");
+        }
     }
 
     #[test]

@@ -308,7 +308,7 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     if let Some(cluster) = &mut cluster {
         cluster.programs.extend(scripts(&timeline));
     }
-    Some(Plan {
+    let mut plan = Plan {
         name: name?,
         description: description.unwrap_or_default(),
         ids,
@@ -317,7 +317,9 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
         file: reader.file().to_owned(),
         cluster: cluster?,
         timeline,
-    })
+    };
+    cluster::start_from(reader, map.get("cluster"), &mut plan);
+    Some(plan)
 }
 
 /// Returns whether this is the id of an issue or a test case, such as `OCP-22641`, of an issue or pull request of a

@@ -10,7 +10,7 @@ use windtunnel_openshift::release::{Architecture, Release};
 
 use super::kinds::Kinds;
 use super::{Releases, ScenarioError, ScenarioErrors};
-use crate::plan::{Snapshot, TextMatch};
+use crate::plan::{Plan, Snapshot, TextMatch};
 
 /// The greatest number of keys that an error lists.
 const KEYS_SHOWN: usize = 6;
@@ -332,6 +332,13 @@ impl<'a> Reader<'a> {
             self.error(node, format!("{text}{hint}"));
         }
         self.releases.find(&version).ok()
+    }
+
+    /// Replaces the cluster of a plan with the one of a dump. A plan with errors before keeps its cluster.
+    pub(super) fn start_from(&mut self, at: &Node, path: &str, ignored: &[String], plan: &mut Plan) {
+        if let Err(why) = self.releases.start_from(path, ignored, plan) {
+            self.error(at, why);
+        }
     }
 
     /// Returns the releases that exist in every scenario.

@@ -3,7 +3,7 @@
 use semver::Version;
 use windtunnel_openshift::release::{Release, UnknownRelease};
 
-use crate::plan::Snapshot;
+use crate::plan::{Plan, Snapshot};
 
 /// Finds releases: from the facts of the model, as `Release::find` does, or from payload folders.
 pub trait Releases {
@@ -47,6 +47,16 @@ pub trait Releases {
     fn snapshot(&self, name: &str, file: &str) -> Result<Snapshot, String> {
         let _ = file;
         Err(format!("{name}: this program cannot read other files"))
+    }
+
+    /// Makes the cluster of a dump at `path`, a path in the scenario's file, the one of a plan. `ignored` has the kinds of objects
+    /// that can hold an update up, and that may be left out.
+    ///
+    /// # Errors
+    /// The reason why the dump cannot be read.
+    fn start_from(&self, path: &str, ignored: &[String], plan: &mut Plan) -> Result<(), String> {
+        let _ = (ignored, plan);
+        Err(format!("{path}: this program cannot read dumps"))
     }
 
     /// Returns the releases that exist in every scenario.

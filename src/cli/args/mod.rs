@@ -281,6 +281,8 @@ pub(super) enum SchemaOf {
     Scenario,
     /// Report of `rehearse --output json`.
     Rehearsal,
+    /// Reports of `rehearse --output json` with several dumps.
+    Rehearsals,
 }
 
 /// `windtunnel report`.

@@ -14,6 +14,7 @@ use crate::dump::Inventory;
 use crate::record::{ContainerLog, Record, Secrets};
 
 /// The state of a cluster at one moment.
+#[derive(Clone)]
 pub(in crate::cli) struct Dumped {
     /// Its objects, each with its file.
     pub(in crate::cli) objects: Vec<(String, Object)>,
@@ -54,6 +55,12 @@ impl Dumped {
             moment: None,
             logs: Vec::new(),
         })
+    }
+
+    /// Returns a cluster of these objects, each with its file.
+    #[cfg(test)]
+    pub(in crate::cli) fn from_objects(objects: Vec<(String, Object)>) -> Self {
+        Self { objects, alerts: None, problems: Vec::new(), inventory: None, moment: None, logs: Vec::new() }
     }
 
     /// Returns the values of its Secrets.

@@ -1,46 +1,80 @@
 //! `windtunnel rehearse`: runs the update of a dumped cluster in a simulated copy of it.
+//!
+//! * `cluster.rs`: the cluster of one dump, and its runs
+//! * `what_if.rs`: changes of the cluster; `way_back.rs`: the way back
+//! * `fleet.rs`: several dumps
+//! * `outputs.rs`: the files of a rehearsal; `emit.rs`: its scenario
+
+mod cluster;
+mod emit;
+mod fleet;
+mod outputs;
+mod way_back;
+mod what_if;
+
+use std::path::Path;
 
 use semver::Version;
-use windtunnel_core::Object;
-use windtunnel_openshift::release::Release;
+use windtunnel_core::text::counted;
 
+use self::cluster::{Cluster, Outcome};
 use super::args::{RehearsalFormat, RehearseArgs, jobs_or_cores};
-use super::dump_files::cluster::Dumped;
-use super::parallel::in_parallel;
-use super::start_from::{StartFrom, other_facts};
+use super::suite::timed;
+use super::terminal::progress::Progress;
 use super::{Exit, print_notice, print_output};
-use crate::engine::SessionError;
-use crate::plan::{ClusterPlan, Plan, ReleasePlan};
-use crate::rehearsal::{Rehearsed, Report, Unseen, Verdict, rehearse as rehearse_once, unseen, warnings};
-
-/// What every rehearsal takes for granted.
-const ASSUMED: [&str; 3] = [
-    "webhooks with a URL, and those whose Service has a ready endpoint, allow every request",
-    "images that a dump cannot show can be pulled; the release is signed as the cluster expects",
-    "conditional risks do not come true: `windtunnel risks` evaluates them",
-];
+use crate::rehearsal::{Report, Verdict};
 
 pub(super) fn rehearse(args: &RehearseArgs) -> Result<Exit, String> {
-    let dumped = Dumped::read(&args.dump, None)?.without_secrets();
-    let start = StartFrom::of(&dumped, &args.dump, &[])?;
-    let targets: Vec<Version> = args.via.iter().chain([&args.to]).cloned().collect();
-    let releases = targets.iter().map(|target| ReleasePlan::plain(Release::nearest(target))).collect();
-    let cluster = ClusterPlan { releases, ..ClusterPlan::new(Release::nearest(&args.to)) };
-    let mut plan = Plan::new(cluster, Vec::new());
-    start.apply(&mut plan);
-    let from = plan.cluster.release.version.clone();
-    check_targets(&from, &targets)?;
-    let report = report(args, &dumped, &start, &plan, &targets)?;
-    let text = match args.output {
+    let [dump] = args.dumps.as_slice() else { return fleet::rehearse(args) };
+    let cluster = Cluster::read(dump, args)?;
+    outputs::check(args)?;
+    let seeds = args.seeds.iter().count();
+    let progress = Progress::of(seeds * (1 + args.what_if.len()));
+    let (outcome, wall) = timed(|| rehearsed(&cluster, dump, args, jobs_or_cores(args.jobs), &progress));
+    progress.end();
+    let outcome = outcome?;
+    outputs::write(args, &cluster, &outcome, wall)?;
+    let Outcome { report, .. } = &outcome;
+    print_output(&match args.output {
         RehearsalFormat::Text => report.to_string(),
         RehearsalFormat::Json => format!("{:#}\n", report.to_json()),
-    };
-    print_output(&text);
-    Ok(match report.verdict() {
+    });
+    Ok(exit(report, args.accept_unknown))
+}
+
+/// Runs the update of a cluster with everything that the arguments ask for.
+fn rehearsed(
+    cluster: &Cluster,
+    dump: &Path,
+    args: &RehearseArgs,
+    jobs: usize,
+    progress: &Progress,
+) -> Result<Outcome, String> {
+    let changed = args.what_if.iter().map(|change| Ok((change, cluster.changed(dump, args, change)?)));
+    let changed = changed.collect::<Result<Vec<_>, String>>()?;
+    print_notice(&format!(
+        "rehearsing {} to {} in {}",
+        cluster.from(),
+        args.to,
+        counted(args.seeds.iter().count(), "run")
+    ));
+    let mut outcome = cluster.rehearse(args, jobs, progress)?;
+    for (change, cluster) in changed {
+        let other = cluster.rehearse(args, jobs, progress)?;
+        outcome.report.what_if.push((change.clone(), other.report));
+    }
+    if args.back {
+        outcome.report.back = way_back::find(cluster, &outcome, args, jobs)?;
+    }
+    Ok(outcome)
+}
+
+fn exit(report: &Report, accept_unknown: bool) -> Exit {
+    match report.verdict() {
         Verdict::Stops => Exit::Failed,
-        Verdict::Unknown if !args.accept_unknown => Exit::Unknown,
+        Verdict::Unknown if !accept_unknown => Exit::Unknown,
         Verdict::Unknown | Verdict::NothingFound => Exit::Passed,
-    })
+    }
 }
 
 /// Checks that each target is newer than the release before, and that no minor is left out.
@@ -67,39 +101,4 @@ fn check_targets(from: &Version, targets: &[Version]) -> Result<(), String> {
         before = target;
     }
     Ok(())
-}
-
-/// Runs the update with each seed.
-fn report(
-    args: &RehearseArgs,
-    dumped: &Dumped,
-    start: &StartFrom,
-    plan: &Plan,
-    targets: &[Version],
-) -> Result<Report, String> {
-    let seeds: Vec<u64> = args.seeds.iter().collect();
-    print_notice(&format!(
-        "rehearsing {} to {} in {}",
-        plan.cluster.release.version,
-        args.to,
-        if seeds.len() == 1 { "1 run".to_owned() } else { format!("{} runs", seeds.len()) }
-    ));
-    let runs = in_parallel(&seeds, jobs_or_cores(args.jobs), |seed| rehearse_once(plan, targets, *seed));
-    let runs: Vec<Rehearsed> = runs
-        .into_iter()
-        .collect::<Result<_, SessionError>>()
-        .map_err(|error| format!("the copy of the cluster cannot run: {error}"))?;
-    let objects: Vec<&Object> = dumped.objects.iter().map(|(_, object)| object).collect();
-    let mut report = Report::new(plan.cluster.release.version.clone(), args.to.clone(), &runs);
-    report.warnings = warnings(&objects, &report.from, targets.first().unwrap_or(&args.to));
-    report.unseen = unseen(&objects);
-    let left_out = start.left_out().map(|left| Unseen {
-        what: format!("what {} {} does: {}", left.kind, left.name, left.why),
-        collect: format!("it is in {}, and not taken over", left.file),
-    });
-    report.unseen.extend(left_out);
-    let facts = targets.iter().filter_map(|target| other_facts(&Release::nearest(target)));
-    let assumed = ASSUMED.iter().map(ToString::to_string).chain(facts);
-    report.assumed = assumed.chain(start.notices().iter().cloned()).collect();
-    Ok(report)
 }

@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use semver::Version;
 use serde_json::Value;
 use windtunnel_rollback::check::{Check, Findings, MINORS, Options};
+use windtunnel_rollback::trap::Harm;
 use windtunnel_rollback::{Direction, Report, output};
 
 use self::side::Side;
@@ -52,6 +54,28 @@ pub(super) fn rollback_check(args: &RollbackCheckArgs) -> Result<Exit, String> {
     }
     let found = reports.iter().any(|report| report.at_level(args.level).next().is_some());
     Ok(if found { Exit::Failed } else { Exit::Passed })
+}
+
+/// Returns the traps that objects of a cluster meet when it goes back from a release to an older one, each as a line. Releases have
+/// the definitions that simulated components use.
+///
+/// # Errors
+/// The definitions of a release cannot be read.
+pub(super) fn traps_of(
+    newer: &Version,
+    older: &Version,
+    feature_set: &str,
+    objects: Vec<Value>,
+    jobs: usize,
+) -> Result<Vec<String>, String> {
+    let newer = Side::of_nearest(newer, feature_set)?;
+    let older = Side::of_nearest(older, feature_set)?;
+    let options = Options::judged_by(older.release().kubernetes());
+    let check = Check::new(newer.release().clone(), older.release().clone(), options).with_objects(objects);
+    let findings = in_parallel(&check.names(), jobs, |name| check.definition(name));
+    let report = Report::of(&check, Direction::Rollback, findings);
+    let met = report.at_level(Harm::Edits).filter(|trap| !trap.hits.is_empty());
+    Ok(met.map(|trap| format!("{} of {}: {}", trap.kind, trap.hits.join(", "), trap.detail)).collect())
 }
 
 /// A newer and an older release.

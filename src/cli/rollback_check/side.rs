@@ -50,6 +50,16 @@ impl Side {
         Ok(Self { release, path: name, places })
     }
 
+    /// The nearest release that the program knows.
+    ///
+    /// # Errors
+    /// A definition of it cannot be read.
+    pub(super) fn of_nearest(version: &Version, feature_set: &str) -> Result<Self, String> {
+        let facts = release::Release::nearest(version);
+        let release = of_facts(version, &facts, feature_set)?;
+        Ok(Self { release, path: version.to_string(), places: BTreeMap::new() })
+    }
+
     /// The place of a definition, or the path of the release.
     pub(super) fn place(&self, definition: &str) -> &str {
         self.places.get(definition).unwrap_or(&self.path)
@@ -144,7 +154,12 @@ fn missing(flag: &str, path: &Path) -> String {
 /// A release that the program knows: it has the definitions that simulated components use.
 fn of_version(flag: &str, version: &Version, feature_set: &str) -> Result<Release, String> {
     let facts = release::Release::find(version).map_err(|error| format!("{flag}: {error}"))?;
-    let line = facts.line();
+    of_facts(version, &facts, feature_set)
+}
+
+/// The definitions of a release by its facts.
+fn of_facts(version: &Version, facts: &release::Release, feature_set: &str) -> Result<Release, String> {
+    let line = release::Release::line_of_facts(&facts.version);
     let mut found = Release::new(version.to_string(), facts.kubernetes_minor);
     for definition in manifests::crds(line) {
         let name = definition["metadata"]["name"].as_str().unwrap_or_default();

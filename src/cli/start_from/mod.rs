@@ -162,6 +162,7 @@ impl StartFrom {
         }
         cluster.update_service = described.update_service;
         cluster.node_leases |= described.node_leases;
+        cluster.invariants = described.invariants;
         cluster.kubernetes_minor = described.kubernetes_minor;
         cluster.keyrings = described.keyrings;
         cluster.objects.extend(described.objects);

@@ -12,7 +12,7 @@ use windtunnel_openshift::release::{Architecture, Release};
 use super::images;
 use super::nodes::Nodes;
 use crate::plan::{
-    ClusterPlan, FEATURE_SETS, Invariant, KUBERNETES_MINORS, PLATFORMS, PLATFORMS_WITH_REGION, Past,
+    ClusterPlan, FEATURE_SETS, Invariant, KUBERNETES_MINORS, PLATFORMS, PLATFORMS_WITH_REGION, Past, Plan,
     PlannedObject, Platform, ReleasePlan,
 };
 use crate::scenario::object;
@@ -20,6 +20,7 @@ use crate::scenario::reader::{Map, Reader};
 
 pub(in crate::scenario) const KEYS: &[&str] = &[
     "version",
+    START_FROM,
     "payload",
     "installed",
     "nodes",
@@ -36,6 +37,9 @@ pub(in crate::scenario) const KEYS: &[&str] = &[
     "objects",
     "without",
 ];
+
+/// The key with the dump that replaces the cluster.
+const START_FROM: &str = "start-from";
 
 /// The values of `payload` that are not a folder.
 const PAYLOADS: &[&str] =
@@ -116,6 +120,25 @@ pub(in crate::scenario) fn read(
         shows_secrets: false,
         release: release.for_architecture(architecture),
     })
+}
+
+/// Replaces the cluster of a plan with the one of the dump that the scenario names.
+pub(in crate::scenario) fn start_from(reader: &mut Reader<'_>, cluster: Option<&Node>, plan: &mut Plan) {
+    let Some(node) = cluster.and_then(|cluster| cluster.get(START_FROM)) else { return };
+    let map = match node.kind {
+        Kind::Map(_) => reader.map(node, "a dump", &["dump", "ignore"]),
+        _ => None,
+    };
+    let at = match (&map, &node.kind) {
+        (Some(map), _) => map.required(reader, "dump", "the path of a dump"),
+        (None, Kind::Map(_)) => None,
+        (None, _) => Some(node),
+    };
+    let ignored = map.as_ref().and_then(|map| map.get("ignore"));
+    let ignored = ignored.map(|node| reader.texts(node, "a kind such as `Pod`")).unwrap_or_default();
+    if let Some(path) = at.and_then(|at| reader.text(at, "the path of a dump")) {
+        reader.start_from(at.unwrap_or(node), &path, &ignored, plan);
+    }
 }
 
 /// Parses a platform's name, or a map with its name and region.

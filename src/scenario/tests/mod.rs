@@ -66,6 +66,14 @@ impl Releases for Few {
         Ok((path.to_owned(), text.to_owned()))
     }
 
+    fn start_from(&self, path: &str, ignored: &[String], plan: &mut Plan) -> Result<(), String> {
+        if path != "testdata/cluster.yaml" {
+            return Err(format!("{path}: no such file"));
+        }
+        plan.cluster.past.cluster_id = Some(ignored.join(" "));
+        Ok(())
+    }
+
     fn snapshot(&self, name: &str, _: &str) -> Result<Snapshot, String> {
         let text = Some("The cluster is not updating.\n".to_owned());
         if name.contains(".txt") {
