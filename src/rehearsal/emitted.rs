@@ -42,7 +42,7 @@ pub fn scenario_text(emitted: &Emitted<'_>, run: &Rehearsed, goes_on: bool) -> S
     ));
     let _ = write!(
         text,
-        "name: {}\ncluster:\n  version: {}\n  start-from: {{dump: {}, ignore: [{}]}}\ninvariants: false\nreleases:\n",
+        "name: {}\nstrict: false\ncluster:\n  version: {}\n  start-from: {{dump: {}, ignore: [{}]}}\ninvariants: false\nreleases:\n",
         quoted(&format!("update from {} to {to}, rehearsed", emitted.from)),
         scalar(&emitted.from.to_string()),
         quoted(emitted.objects),

@@ -2,18 +2,21 @@
 
 use std::fmt::{self, Display};
 
-use windtunnel_core::text::{counted, short_duration};
+use windtunnel_core::text::{columns, counted, short_duration};
 
 use super::report::{Range, Report, Verdict};
 use super::run::Stop;
 
+/// The most stops with all their lines, so that a report fits a terminal. The JSON has everything of the others.
+const FULL_MAX: usize = 4;
+/// The most lines about what was taken over and assumed.
+const ASSUMED_MAX: usize = 4;
+
 impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let runs = if self.runs == 1 { "1 run".to_owned() } else { format!("{} runs", self.runs) };
+        let runs = counted(self.runs, "run");
         writeln!(f, "Rehearsed {} to {} in {runs}: {}", self.from, self.to, headline(self))?;
-        for (number, (stop, seeds)) in (1..).zip(&self.stops) {
-            write!(f, "\n{}", self.stop_lines(number, stop, *seeds))?;
-        }
+        self.write_stops(f)?;
         section(
             f,
             "Warnings",
@@ -26,48 +29,18 @@ impl Display for Report {
             "Cannot be seen in this dump",
             self.unseen.iter().map(|unseen| format!("{}\n    {}", unseen.what, unseen.collect)),
         )?;
-        section(f, "Taken over and assumed", self.assumed.iter())
+        let more = self.assumed.len().saturating_sub(ASSUMED_MAX);
+        let more = (more > 0).then(|| format!("and {}: `--output json` has all", counted(more, "more line")));
+        let assumed = self.assumed.iter().take(ASSUMED_MAX).cloned();
+        section(f, "Taken over and assumed", assumed.chain(more))
     }
 }
 
 fn headline(report: &Report) -> String {
     match report.verdict() {
-        Verdict::Stops if report.stops.len() == 1 => "1 stop".to_owned(),
-        Verdict::Stops => format!("{} stops", report.stops.len()),
+        Verdict::Stops => counted(report.stops.len(), "stop"),
         Verdict::NothingFound => "nothing found".to_owned(),
         Verdict::Unknown => "nothing found in what the dump shows".to_owned(),
-    }
-}
-
-impl Report {
-    /// The lines of a stop; empty if there is none with this number.
-    pub fn stop_text(&self, number: usize) -> String {
-        let stop = number.checked_sub(1).and_then(|index| self.stops.get(index));
-        stop.map(|(stop, seeds)| self.stop_lines(number, stop, *seeds)).unwrap_or_default()
-    }
-
-    fn stop_lines(&self, number: usize, stop: &Stop, seeds: usize) -> String {
-        let place = if stop.phase.starts_with("pool ") { "in" } else { "at" };
-        let often = if self.runs > 1 { format!(", in {seeds} of {} runs", self.runs) } else { String::new() };
-        let on_the_way = if stop.to == self.to.to_string() {
-            String::new()
-        } else {
-            format!(" of the update to {}", stop.to)
-        };
-        let Stop { phase, waits, message, half_done, .. } = stop;
-        let at = short_duration(stop.at);
-        let cause = stop.cause.as_ref().map_or_else(
-            || "something that nothing in this cluster explains".to_owned(),
-            ToString::to_string,
-        );
-        let last = match &stop.repair {
-            Some(repair) => format!("to go on    {}", repair.text),
-            None => "the rehearsal ends here".to_owned(),
-        };
-        format!(
-            "{number}. Stops {at} after the request, {place} {phase}{on_the_way}{often}\n   because of  {cause}\n   \
-             waits       {waits}\n   message     {message}\n   half done   {half_done}\n   {last}\n"
-        )
     }
 }
 
@@ -85,22 +58,89 @@ fn section<T: Display>(
 }
 
 impl Report {
+    /// The lines of a stop; empty if there is none with this number.
+    pub fn stop_text(&self, number: usize) -> String {
+        let stop = number.checked_sub(1).and_then(|index| self.stops.get(index));
+        stop.map(|(stop, seeds)| self.stop_lines(number, stop, *seeds)).unwrap_or_default()
+    }
+
+    fn write_stops(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let full = if self.stops.len() > FULL_MAX + 1 { FULL_MAX } else { self.stops.len() };
+        for (number, (stop, seeds)) in (1..).zip(&self.stops) {
+            if number <= full {
+                write!(f, "\n{}", self.stop_lines(number, stop, *seeds))?;
+                continue;
+            }
+            let before = if number == full + 1 { "\n" } else { "" };
+            let heading = self.heading(number, stop, *seeds);
+            writeln!(f, "{before}{heading}, because of {}\n   {}", cause_of(stop), way_on(stop))?;
+        }
+        Ok(())
+    }
+
+    /// When and where a stop is.
+    fn heading(&self, number: usize, stop: &Stop, seeds: usize) -> String {
+        let place = if stop.phase.starts_with("pool ") { "in" } else { "at" };
+        let often = if self.runs > 1 { format!(", in {seeds} of {} runs", self.runs) } else { String::new() };
+        let on_the_way = if stop.to == self.to.to_string() {
+            String::new()
+        } else {
+            format!(" of the update to {}", stop.to)
+        };
+        let at = short_duration(stop.at);
+        format!("{number}. Stops {at} after the request, {place} {}{on_the_way}{often}", stop.phase)
+    }
+
+    fn stop_lines(&self, number: usize, stop: &Stop, seeds: usize) -> String {
+        let Stop { waits, message, half_done, .. } = stop;
+        let (heading, cause, last) = (self.heading(number, stop, seeds), cause_of(stop), way_on(stop));
+        format!(
+            "{heading}\n   because of  {cause}\n   waits       {waits}\n   message     {message}\n   half done   {half_done}\n   \
+             {last}\n"
+        )
+    }
+}
+
+fn cause_of(stop: &Stop) -> String {
+    let unexplained = || "something that nothing in this cluster explains".to_owned();
+    stop.cause.as_ref().map_or_else(unexplained, ToString::to_string)
+}
+
+fn way_on(stop: &Stop) -> String {
+    match &stop.repair {
+        Some(repair) => format!("to go on    {}", repair.text),
+        None => "the rehearsal ends here".to_owned(),
+    }
+}
+
+impl Report {
     fn write_times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines = self.times().map(|(name, range)| {
-            let changed = self.what_if.iter().map(|(change, report)| {
-                let other = report.times().find(|(other, _)| *other == name);
-                let other = other.map_or_else(|| "not reached".to_owned(), |(_, range)| span(range));
-                format!("; with {change}: {other}")
-            });
-            format!("{name}: {}{}", span(range), changed.collect::<String>())
-        });
-        section(f, "Done after, without the time at stops", lines)?;
+        let heading = "Done after, without the time at stops";
+        if self.what_if.is_empty() {
+            section(f, heading, self.times().map(|(name, range)| format!("{name}: {}", span(range))))?;
+        } else {
+            write!(f, "\n{heading}:\n{}", columns(&self.compared_times()))?;
+        }
         section(
             f,
             "Long because of",
             self.slow.iter().map(|slow| format!("pool {}: {}", slow.pool, slow.text)),
         )?;
         section(f, "What if", self.what_if.iter().map(|(change, report)| self.changed(change, report)))
+    }
+
+    /// A table with a column for each change.
+    fn compared_times(&self) -> Vec<Vec<String>> {
+        let changes = self.what_if.iter().map(|(change, _)| change.clone());
+        let head = ["  ".to_owned(), "now".to_owned()].into_iter().chain(changes).collect();
+        let rows = self.times().map(|(name, range)| {
+            let changed = self.what_if.iter().map(|(_, report)| {
+                let other = report.times().find(|(other, _)| *other == name);
+                other.map_or_else(|| "not reached".to_owned(), |(_, range)| span(range))
+            });
+            [format!("  {name}"), span(range)].into_iter().chain(changed).collect()
+        });
+        std::iter::once(head).chain(rows).collect()
     }
 
     /// Everything, the control plane and the pools, with the times after which they are done.

@@ -18,14 +18,20 @@ use super::{numbers, version};
   windtunnel rehearse must-gather.tar.gz --to 4.18.9 --what-if worker.maxUnavailable=10% --back
   windtunnel rehearse must-gather.tar.gz --to 4.18.9 --emit rehearsed && windtunnel run rehearsed
   windtunnel rehearse dumps/*.tar.gz --to 4.18.9 --junit fleet.xml
+  windtunnel rehearse --kubeconfig prod.kubeconfig --to 4.18.9
 
 Exit codes: 0 nothing stops the update (with --accept-unknown: nothing that the dump shows); 1 it stops;
 2 wrong usage or unreadable input; 3 nothing stops it in what the dump shows, and the dump does not show
 everything that matters. Of several dumps, the worst: 2, 1, 3, 0.")]
 pub(in crate::cli) struct RehearseArgs {
     /// Folder, archive or file of a dump, or a record. Several are a fleet: a table has a line for each.
-    #[arg(required = true)]
+    #[cfg_attr(feature = "live", arg(required_unless_present = "kubeconfig"))]
+    #[cfg_attr(not(feature = "live"), arg(required = true))]
     pub(in crate::cli) dumps: Vec<PathBuf>,
+    /// Read the cluster of this kubeconfig instead of a dump, with list requests only and without Secrets.
+    #[cfg(feature = "live")]
+    #[arg(long, value_name = "FILE", conflicts_with = "dumps")]
+    pub(in crate::cli) kubeconfig: Option<PathBuf>,
     /// Release to update to.
     #[arg(long, value_name = "VERSION", value_parser = version::version)]
     pub(in crate::cli) to: Version,

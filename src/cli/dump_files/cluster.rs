@@ -58,8 +58,8 @@ impl Dumped {
     }
 
     /// Returns a cluster of these objects, each with its file.
-    #[cfg(test)]
-    pub(in crate::cli) fn from_objects(objects: Vec<(String, Object)>) -> Self {
+    #[cfg(any(test, feature = "live"))]
+    pub(in crate::cli) fn of_objects(objects: Vec<(String, Object)>) -> Self {
         Self { objects, alerts: None, problems: Vec::new(), inventory: None, moment: None, logs: Vec::new() }
     }
 

@@ -2,7 +2,7 @@
 
 mod line_file;
 mod recorder;
-mod watching;
+pub(super) mod watching;
 
 use futures::future::{Either, select};
 use kube::Client;
@@ -74,8 +74,8 @@ fn minor(text: &str) -> Option<u32> {
     text.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().ok()
 }
 
-/// Returns the kinds to record, each in the version that the cluster prefers.
-async fn kinds(client: &Client, all: bool) -> Result<Vec<Kind>, kube::Error> {
+/// Returns the kinds to record, or all that can be listed and watched, each in the version that the cluster prefers.
+pub(super) async fn kinds(client: &Client, all: bool) -> Result<Vec<Kind>, kube::Error> {
     let mut found = Vec::new();
     for discovery in discovered(client).await? {
         for (resource, capabilities) in discovery.groups().flat_map(ApiGroup::recommended_resources) {

@@ -12,14 +12,15 @@ use windtunnel_core::text::error_chain;
 
 use crate::record::redact;
 
-pub(super) struct Kind {
-    pub(super) resource: ApiResource,
+/// A kind of the cluster.
+pub(in crate::cli) struct Kind {
+    pub(in crate::cli) resource: ApiResource,
     pub(super) namespaced: bool,
 }
 
 impl Kind {
     /// Returns its display name: `clusterversions.config.openshift.io`.
-    pub(super) fn name(&self) -> String {
+    pub(in crate::cli) fn name(&self) -> String {
         let ApiResource { plural, group, .. } = &self.resource;
         if group.is_empty() { plural.clone() } else { format!("{plural}.{group}") }
     }

@@ -12,6 +12,8 @@ use crate::cli::args::RehearseArgs;
 use crate::cli::dump_files::cluster::Dumped;
 use crate::cli::files::input;
 use crate::cli::parallel::in_parallel;
+#[cfg(feature = "live")]
+use crate::cli::print_notice;
 use crate::cli::start_from::{StartFrom, other_facts};
 use crate::cli::terminal::progress::Progress;
 use crate::engine::SessionError;
@@ -32,6 +34,8 @@ pub(super) struct Cluster {
     pub(super) plan: Plan,
     pub(super) targets: Vec<Version>,
     start: StartFrom,
+    /// What could not be read of a live cluster; `None` for a dump.
+    unread: Option<Vec<Unseen>>,
 }
 
 /// The result of the runs of a cluster.
@@ -54,6 +58,17 @@ impl Cluster {
         Self::of(Dumped::read(path, None)?.without_secrets(), path, args)
     }
 
+    /// Reads the cluster of a kubeconfig.
+    ///
+    /// # Errors
+    /// It does not answer, cannot be simulated, or cannot be updated to the releases of the arguments.
+    #[cfg(feature = "live")]
+    pub(super) fn read_live(kubeconfig: &Path, args: &RehearseArgs) -> Result<Self, String> {
+        let read = super::live::read(kubeconfig)?;
+        print_notice(&read.notice);
+        Ok(Self { unread: Some(read.unread), ..Self::of(read.dumped, kubeconfig, args)? })
+    }
+
     /// The same cluster with a change.
     ///
     /// # Errors
@@ -61,7 +76,7 @@ impl Cluster {
     pub(super) fn changed(&self, path: &Path, args: &RehearseArgs, change: &str) -> Result<Self, String> {
         let mut dumped = self.dumped.clone();
         what_if::apply(&mut dumped, change)?;
-        Self::of(dumped, path, args)
+        Ok(Self { unread: self.unread.clone(), ..Self::of(dumped, path, args)? })
     }
 
     fn of(dumped: Dumped, path: &Path, args: &RehearseArgs) -> Result<Self, String> {
@@ -72,7 +87,7 @@ impl Cluster {
         let mut plan = Plan::new(cluster, Vec::new());
         start.apply(&mut plan);
         check_targets(&plan.cluster.release.version, &targets)?;
-        Ok(Self { dumped, plan, targets, start })
+        Ok(Self { dumped, plan, targets, start, unread: None })
     }
 
     /// The release of the cluster.
@@ -129,7 +144,8 @@ impl Cluster {
     fn complete(&self, report: &mut Report, args: &RehearseArgs) {
         let objects = self.objects();
         report.warnings = warnings(&objects, &report.from, self.targets.first().unwrap_or(&args.to));
-        report.unseen = unseen(&objects);
+        // A kind without objects in a live cluster was seen.
+        report.unseen = self.unread.clone().unwrap_or_else(|| unseen(&objects));
         let left_out = self.start.left_out().map(|left| Unseen {
             what: format!("what {} {} does: {}", left.kind, left.name, left.why),
             collect: format!("it is in {}, and not taken over", left.file),

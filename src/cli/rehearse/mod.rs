@@ -2,12 +2,14 @@
 //!
 //! * `cluster.rs`: the cluster of one dump, and its runs
 //! * `what_if.rs`: changes of the cluster; `way_back.rs`: the way back
-//! * `fleet.rs`: several dumps
+//! * `fleet.rs`: several dumps; `live.rs`: a cluster that answers
 //! * `outputs.rs`: the files of a rehearsal; `emit.rs`: its scenario
 
 mod cluster;
 mod emit;
 mod fleet;
+#[cfg(feature = "live")]
+mod live;
 mod outputs;
 mod way_back;
 mod what_if;
@@ -22,18 +24,29 @@ use super::args::{RehearsalFormat, RehearseArgs, jobs_or_cores};
 use super::suite::timed;
 use super::terminal::progress::Progress;
 use super::{Exit, print_notice, print_output};
+use crate::cli::output::Shown as _;
 use crate::rehearsal::{Report, Verdict};
 
 pub(super) fn rehearse(args: &RehearseArgs) -> Result<Exit, String> {
-    let [dump] = args.dumps.as_slice() else { return fleet::rehearse(args) };
-    let cluster = Cluster::read(dump, args)?;
+    #[cfg(feature = "live")]
+    if let Some(kubeconfig) = &args.kubeconfig {
+        return rehearse_one(&Cluster::read_live(kubeconfig, args)?, kubeconfig, args);
+    }
+    match args.dumps.as_slice() {
+        [dump] => rehearse_one(&Cluster::read(dump, args)?, dump, args),
+        _ => fleet::rehearse(args),
+    }
+}
+
+/// Rehearses the update of one cluster, which was read from a path.
+fn rehearse_one(cluster: &Cluster, source: &Path, args: &RehearseArgs) -> Result<Exit, String> {
     outputs::check(args)?;
     let seeds = args.seeds.iter().count();
     let progress = Progress::of(seeds * (1 + args.what_if.len()));
-    let (outcome, wall) = timed(|| rehearsed(&cluster, dump, args, jobs_or_cores(args.jobs), &progress));
+    let (outcome, wall) = timed(|| rehearsed(cluster, source, args, jobs_or_cores(args.jobs), &progress));
     progress.end();
     let outcome = outcome?;
-    outputs::write(args, &cluster, &outcome, wall)?;
+    outputs::write(args, &source.shown(), cluster, &outcome, wall)?;
     let Outcome { report, .. } = &outcome;
     print_output(&match args.output {
         RehearsalFormat::Text => report.to_string(),
@@ -45,12 +58,12 @@ pub(super) fn rehearse(args: &RehearseArgs) -> Result<Exit, String> {
 /// Runs the update of a cluster with everything that the arguments ask for.
 fn rehearsed(
     cluster: &Cluster,
-    dump: &Path,
+    source: &Path,
     args: &RehearseArgs,
     jobs: usize,
     progress: &Progress,
 ) -> Result<Outcome, String> {
-    let changed = args.what_if.iter().map(|change| Ok((change, cluster.changed(dump, args, change)?)));
+    let changed = args.what_if.iter().map(|change| Ok((change, cluster.changed(source, args, change)?)));
     let changed = changed.collect::<Result<Vec<_>, String>>()?;
     print_notice(&format!(
         "rehearsing {} to {} in {}",

@@ -49,18 +49,18 @@ fn check_outside(path: &Path, args: &RehearseArgs) -> Result<(), String> {
 /// A file cannot be written.
 pub(super) fn write(
     args: &RehearseArgs,
+    source: &str,
     cluster: &Cluster,
     outcome: &Outcome,
     wall: Duration,
 ) -> Result<(), String> {
-    let dump = args.dumps.first().map(|dump| dump.shown()).unwrap_or_default();
     if let Some(path) = &args.junit {
-        write_junit(path, &[(dump.clone(), findings(&outcome.report))], wall)?;
+        write_junit(path, &[(source.to_owned(), findings(&outcome.report))], wall)?;
     }
     if let Some(path) = &args.html {
-        write_page(path, &dump, args, outcome)?;
+        write_page(path, source, args, outcome)?;
     }
-    args.emit.as_deref().map_or(Ok(()), |folder| emit::write(folder, &dump, cluster, outcome))
+    args.emit.as_deref().map_or(Ok(()), |folder| emit::write(folder, source, cluster, outcome))
 }
 
 /// Writes the findings of dumps as JUnit XML.
@@ -109,7 +109,7 @@ pub(super) fn findings(report: &Report) -> Vec<Finding> {
 }
 
 /// Writes the timeline of the first run as a page.
-fn write_page(path: &Path, dump: &str, args: &RehearseArgs, outcome: &Outcome) -> Result<(), String> {
+fn write_page(path: &Path, source: &str, args: &RehearseArgs, outcome: &Outcome) -> Result<(), String> {
     let Outcome { report, record, first } = outcome;
     let stop = first.stops.first();
     let result = ScenarioResult {
@@ -117,7 +117,7 @@ fn write_page(path: &Path, dump: &str, args: &RehearseArgs, outcome: &Outcome) -
         failure: stop.map(|_| report.to_string()),
         failure_kind: stop.map(|_| FailureKind::Product),
         seed: args.seeds.iter().next().unwrap_or_default(),
-        ..ScenarioResult::from_record(record, dump)
+        ..ScenarioResult::from_record(record, source)
     };
     let details = Details::of(&result, record);
     html::write(Some(path), COMMAND, [(&result, Some(&details))].into_iter(), &[])

@@ -145,7 +145,7 @@ mod tests {
             "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
             "metadata": { "name": "web", "namespace": "shop" }, "spec": { "minAvailable": 1, "selector": {} },
         });
-        Dumped::from_objects([pool, budget].map(|object| ("a.yaml".to_owned(), Object::new(object))).to_vec())
+        Dumped::of_objects([pool, budget].map(|object| ("a.yaml".to_owned(), Object::new(object))).to_vec())
     }
 
     fn changed(change: &str) -> Vec<Value> {
