@@ -32,7 +32,7 @@ pub struct Back {
     pub moments: usize,
     /// The first moment from which the cluster does not arrive.
     pub no_return: Option<NoReturn>,
-    /// The objects of the cluster that the old release rejects or changes.
+    /// The objects of the updated cluster that the old release rejects or changes.
     pub traps: Vec<String>,
 }
 

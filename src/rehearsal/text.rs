@@ -191,7 +191,7 @@ impl Report {
             }
         };
         let traps = back.traps.iter().map(|trap| format!("trap: {trap}"));
-        let none = back.traps.is_empty().then(|| "no object of the dump meets a trap".to_owned());
+        let none = back.traps.is_empty().then(|| "no object of the updated cluster meets a trap".to_owned());
         section(f, &format!("The way back to {}", back.to), point.into_iter().chain(traps).chain(none))
     }
 }

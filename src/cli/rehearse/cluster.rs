@@ -10,7 +10,6 @@ use windtunnel_openshift::release::Release;
 use super::{check_targets, what_if};
 use crate::cli::args::RehearseArgs;
 use crate::cli::dump_files::cluster::Dumped;
-use crate::cli::files::input;
 use crate::cli::parallel::in_parallel;
 #[cfg(feature = "live")]
 use crate::cli::print_notice;
@@ -34,8 +33,15 @@ pub(super) struct Cluster {
     pub(super) plan: Plan,
     pub(super) targets: Vec<Version>,
     start: StartFrom,
-    /// What could not be read of a live cluster; `None` for a dump.
-    unread: Option<Vec<Unseen>>,
+    /// What was read of a live cluster; `None` for a dump.
+    live: Option<Live>,
+}
+
+/// What was read of a live cluster, and what could not be.
+#[derive(Clone)]
+struct Live {
+    unread: Vec<Unseen>,
+    notice: String,
 }
 
 /// The result of the runs of a cluster.
@@ -52,9 +58,6 @@ impl Cluster {
     /// # Errors
     /// It cannot be read, has no cluster that can be simulated, or cannot be updated to the releases of the arguments.
     pub(super) fn read(path: &Path, args: &RehearseArgs) -> Result<Self, String> {
-        if path.is_file() {
-            input::check(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        }
         Self::of(Dumped::read(path, None)?.without_secrets(), path, args)
     }
 
@@ -66,7 +69,8 @@ impl Cluster {
     pub(super) fn read_live(kubeconfig: &Path, args: &RehearseArgs) -> Result<Self, String> {
         let read = super::live::read(kubeconfig)?;
         print_notice(&read.notice);
-        Ok(Self { unread: Some(read.unread), ..Self::of(read.dumped, kubeconfig, args)? })
+        let live = Live { unread: read.unread, notice: read.notice };
+        Ok(Self { live: Some(live), ..Self::of(read.dumped, kubeconfig, args)? })
     }
 
     /// The same cluster with a change.
@@ -76,7 +80,7 @@ impl Cluster {
     pub(super) fn changed(&self, path: &Path, args: &RehearseArgs, change: &str) -> Result<Self, String> {
         let mut dumped = self.dumped.clone();
         what_if::apply(&mut dumped, change)?;
-        Ok(Self { unread: self.unread.clone(), ..Self::of(dumped, path, args)? })
+        Ok(Self { live: self.live.clone(), ..Self::of(dumped, path, args)? })
     }
 
     fn of(dumped: Dumped, path: &Path, args: &RehearseArgs) -> Result<Self, String> {
@@ -87,7 +91,7 @@ impl Cluster {
         let mut plan = Plan::new(cluster, Vec::new());
         start.apply(&mut plan);
         check_targets(&plan.cluster.release.version, &targets)?;
-        Ok(Self { dumped, plan, targets, start, unread: None })
+        Ok(Self { dumped, plan, targets, start, live: None })
     }
 
     /// The release of the cluster.
@@ -145,14 +149,18 @@ impl Cluster {
         let objects = self.objects();
         report.warnings = warnings(&objects, &report.from, self.targets.first().unwrap_or(&args.to));
         // A kind without objects in a live cluster was seen.
-        report.unseen = self.unread.clone().unwrap_or_else(|| unseen(&objects));
+        report.unseen = match &self.live {
+            Some(live) => live.unread.clone(),
+            None => unseen(&objects),
+        };
         let left_out = self.start.left_out().map(|left| Unseen {
             what: format!("what {} {} does: {}", left.kind, left.name, left.why),
             collect: format!("it is in {}, and not taken over", left.file),
         });
         report.unseen.extend(left_out);
         let facts = self.targets.iter().filter_map(|target| other_facts(&Release::nearest(target)));
-        let assumed = ASSUMED.iter().map(ToString::to_string).chain(facts);
+        let live = self.live.iter().map(|live| live.notice.clone());
+        let assumed = ASSUMED.iter().map(ToString::to_string).chain(live).chain(facts);
         report.assumed = assumed.chain(self.start.notices().iter().cloned()).collect();
     }
 }

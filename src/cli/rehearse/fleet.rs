@@ -13,7 +13,7 @@ use crate::cli::output::Shown as _;
 use crate::cli::parallel::in_parallel;
 use crate::cli::suite::timed;
 use crate::cli::terminal::progress::Progress;
-use crate::cli::{Exit, print_errors, print_output};
+use crate::cli::{Exit, print_errors, print_notice, print_output};
 use crate::rehearsal::Report;
 use crate::report::junit::{Finding, FindingOutcome};
 
@@ -30,6 +30,7 @@ pub(super) fn rehearse(args: &RehearseArgs) -> Result<Exit, String> {
         return Err(format!("{flag}: expected one dump, found {}", args.dumps.len()));
     }
     outputs::check(args)?;
+    print_notice(&format!("rehearsing {} to {}", counted(args.dumps.len(), "dump"), args.to));
     let progress = Progress::of(args.dumps.len() * args.seeds.iter().count() * (1 + args.what_if.len()));
     let (rows, wall) = timed(|| rows(args, &progress));
     progress.end();

@@ -42,6 +42,7 @@ pub(super) fn rehearse(args: &RehearseArgs) -> Result<Exit, String> {
 fn rehearse_one(cluster: &Cluster, source: &Path, args: &RehearseArgs) -> Result<Exit, String> {
     outputs::check(args)?;
     let seeds = args.seeds.iter().count();
+    print_notice(&format!("rehearsing {} to {} in {}", cluster.from(), args.to, counted(seeds, "run")));
     let progress = Progress::of(seeds * (1 + args.what_if.len()));
     let (outcome, wall) = timed(|| rehearsed(cluster, source, args, jobs_or_cores(args.jobs), &progress));
     progress.end();
@@ -65,12 +66,6 @@ fn rehearsed(
 ) -> Result<Outcome, String> {
     let changed = args.what_if.iter().map(|change| Ok((change, cluster.changed(source, args, change)?)));
     let changed = changed.collect::<Result<Vec<_>, String>>()?;
-    print_notice(&format!(
-        "rehearsing {} to {} in {}",
-        cluster.from(),
-        args.to,
-        counted(args.seeds.iter().count(), "run")
-    ));
     let mut outcome = cluster.rehearse(args, jobs, progress)?;
     for (change, cluster) in changed {
         let other = cluster.rehearse(args, jobs, progress)?;

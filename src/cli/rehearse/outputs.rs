@@ -6,13 +6,12 @@ use std::time::Duration;
 use super::cluster::{Cluster, Outcome};
 use super::emit;
 use crate::cli::args::RehearseArgs;
-use crate::cli::files;
+use crate::cli::files::{self, input};
 use crate::cli::output::Shown as _;
-use crate::cli::report::html;
 use crate::record::FailureKind;
 use crate::rehearsal::{Report, Stop};
 use crate::report::ScenarioResult;
-use crate::report::html::Details;
+use crate::report::html::{self, Details, Scenario};
 use crate::report::junit::{Finding, FindingOutcome, render_findings};
 
 /// The command, which is the name of its suites.
@@ -23,6 +22,8 @@ const COMMAND: &str = "windtunnel rehearse";
 /// # Errors
 /// A file cannot be written, or is an input; the folder of a scenario is not empty.
 pub(super) fn check(args: &RehearseArgs) -> Result<(), String> {
+    // Remembers the inputs, also those that are not read yet; a reader reports what is wrong with them.
+    args.dumps.iter().filter(|dump| dump.is_file()).for_each(|dump| drop(input::check(dump)));
     for path in [&args.junit, &args.html].into_iter().flatten() {
         check_outside(path, args)?;
         files::check_report(path)?;
@@ -112,13 +113,18 @@ pub(super) fn findings(report: &Report) -> Vec<Finding> {
 fn write_page(path: &Path, source: &str, args: &RehearseArgs, outcome: &Outcome) -> Result<(), String> {
     let Outcome { report, record, first } = outcome;
     let stop = first.stops.first();
+    let seed = args.seeds.iter().next().unwrap_or_default();
     let result = ScenarioResult {
         name: format!("update from {} to {}", report.from, report.to),
         failure: stop.map(|_| report.to_string()),
         failure_kind: stop.map(|_| FailureKind::Product),
-        seed: args.seeds.iter().next().unwrap_or_default(),
+        seed,
         ..ScenarioResult::from_record(record, source)
     };
     let details = Details::of(&result, record);
-    html::write(Some(path), COMMAND, [(&result, Some(&details))].into_iter(), &[])
+    let via: String = args.via.iter().map(|version| format!(" --via {version}")).collect();
+    let dump = args.dumps.first().map_or_else(|| format!("--kubeconfig {source}"), |_| source.to_owned());
+    let rerun = format!("{COMMAND} {dump}{via} --to {} --seeds {seed}", args.to);
+    let scenario = Scenario { result: &result, details: Some(&details), rerun: &rerun };
+    files::write(path, &html::render(COMMAND, &[scenario]).map_err(|error| error.to_string())?)
 }

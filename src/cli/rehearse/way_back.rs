@@ -5,7 +5,7 @@ use crate::cli::args::RehearseArgs;
 use crate::cli::rollback_check;
 use crate::rehearsal::{Back, find_way_back};
 
-/// Finds the point of no return of the run with the first seed, and the traps that objects of the dump meet.
+/// Finds the point of no return of the run with the first seed, and the traps that objects of the updated cluster meet.
 ///
 /// # Errors
 /// The cluster cannot be set up or copied.
@@ -19,7 +19,9 @@ pub(super) fn find(
     let found = find_way_back(&cluster.plan, &outcome.first, seed, jobs)
         .map_err(|error| format!("--back: the copy of the cluster cannot run: {error}"))?;
     let Some(back) = found else { return Ok(None) };
-    let objects = cluster.objects().into_iter().map(|object| object.to_value()).collect();
+    // The updated cluster has the values that the newer release writes.
+    let updated = outcome.record.view_at(outcome.record.end());
+    let objects = updated.objects().map(|(_, object)| object.to_value()).collect();
     let traps =
         rollback_check::traps_of(&args.to, &back.to, &cluster.plan.cluster.feature_set, objects, jobs)?;
     Ok(Some(Back { traps, ..back }))
