@@ -138,12 +138,12 @@ fn in_turns(pool: &str, turns: &[Turn], free: &[&Turn]) -> Option<String> {
     }
     let mut lengths: Vec<SignedDuration> = free.iter().map(|turn| turn.length()).collect();
     lengths.sort_unstable();
-    let typical =
-        lengths.get(lengths.len() / 2).map(|length| format!(", about {} each", short_duration(*length)));
+    let typical = lengths.get(lengths.len() / 2).map(|length| format!(", about {} each", rounded(*length)));
     Some(format!(
-        "{}, {at_a_time} at a time{}: compare `--what-if {pool}.maxUnavailable=10%`",
+        "{}, {at_a_time} at a time{}: compare `--what-if {pool}.maxUnavailable={}`",
         counted(turns.len(), "node"),
         typical.unwrap_or_default(),
+        at_a_time * 2,
     ))
 }
 
@@ -153,6 +153,11 @@ fn at_a_time(turns: &[Turn]) -> usize {
     turns.iter().map(|turn| overlapping(turn.began)).max().unwrap_or_default()
 }
 
+/// A time in whole minutes.
+fn rounded(time: SignedDuration) -> String {
+    short_duration(SignedDuration::from_mins((time.as_secs() + 30) / 60))
+}
+
 /// The drains that waited long for a pod, the longest first.
 fn drains(free: &[&Turn]) -> Vec<String> {
     let mut slow: Vec<&&Turn> = free.iter().filter(|turn| turn.drain() >= LONG).collect();
@@ -160,7 +165,7 @@ fn drains(free: &[&Turn]) -> Vec<String> {
     let text = |turn: &&&Turn| {
         let (_, pod, grace) = turn.last_pod.as_ref()?;
         let grace = short_duration(SignedDuration::from_secs(*grace));
-        let (node, drain) = (&turn.node, short_duration(turn.drain()));
+        let (node, drain) = (&turn.node, rounded(turn.drain()));
         Some(format!(
             "the drain of node {node} takes {drain}: Pod {pod} leaves last, with a grace period of {grace}"
         ))
@@ -190,7 +195,7 @@ mod tests {
         let free: Vec<&Turn> = turns.iter().collect();
         assert_eq!(
             in_turns("worker", &turns, &free).unwrap(),
-            "8 nodes, 2 at a time, about 9m each: compare `--what-if worker.maxUnavailable=10%`"
+            "8 nodes, 2 at a time, about 9m each: compare `--what-if worker.maxUnavailable=4`"
         );
         assert_eq!(in_turns("worker", &turns[..6], &free), None);
     }

@@ -102,7 +102,10 @@ fn a_change_of_the_cluster_is_compared() {
     assert!(worker(&report["whatIf"][1]) < worker(&report), "{report:#}");
     assert!(report["duration"]["total"]["most"].as_i64() >= Some(worker(&report)), "{report:#}");
     let text = environment.run(&[&arguments[..4], &changes].concat());
-    for expected in ["  worker.maxUnavailable=2", "no more: PodDisruptionBudget shop/web (pool worker)"] {
+    for expected in [
+        "  PodDisruptionBudget/shop/web=null  worker.maxUnavailable=2\n",
+        "no more: PodDisruptionBudget shop/web (pool worker)",
+    ] {
         assert!(text.stdout.contains(expected), "{expected} is not in {text}");
     }
 }
