@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Display};
 
-use windtunnel_core::text::{columns, counted, short_duration};
+use jiff::SignedDuration;
+use windtunnel_core::text::{columns, counted, short_duration, truncate};
 
 use super::report::{Range, Report, Verdict};
 use super::run::Stop;
@@ -11,6 +12,9 @@ use super::run::Stop;
 const FULL_MAX: usize = 4;
 /// The most lines about what was taken over and assumed.
 const ASSUMED_MAX: usize = 4;
+
+/// The longest reason of a point of no return, in characters. The JSON has all of it.
+const REASON_MAX: usize = 300;
 
 impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -182,11 +186,11 @@ impl Report {
             Some(point) => {
                 let first = format!(
                     "no way back from {} after the request on, after: {}",
-                    short_duration(point.at),
+                    short_duration(SignedDuration::from_secs(point.at.as_secs())),
                     point.after
                 );
                 std::iter::once(first)
-                    .chain(point.why.iter().map(|why| format!("  because of {why}")))
+                    .chain(point.why.iter().map(|why| format!("because of {}", truncate(why, REASON_MAX))))
                     .collect()
             }
         };

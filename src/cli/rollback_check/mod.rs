@@ -75,7 +75,9 @@ pub(super) fn traps_of(
     let findings = in_parallel(&check.names(), jobs, |name| check.definition(name));
     let report = Report::of(&check, Direction::Rollback, findings);
     let met = report.at_level(Harm::Edits).filter(|trap| !trap.hits.is_empty());
-    Ok(met.map(|trap| format!("{} of {}: {}", trap.kind, trap.hits.join(", "), trap.detail)).collect())
+    Ok(met
+        .map(|trap| format!("{} {}: {}: {}", trap.kind, trap.hits.join(", "), trap.path, trap.detail))
+        .collect())
 }
 
 /// A newer and an older release.

@@ -20,7 +20,6 @@ use crate::scenario::reader::{Map, Reader};
 
 pub(in crate::scenario) const KEYS: &[&str] = &[
     "version",
-    START_FROM,
     "payload",
     "installed",
     "nodes",
@@ -36,6 +35,7 @@ pub(in crate::scenario) const KEYS: &[&str] = &[
     "insights",
     "objects",
     "without",
+    START_FROM,
 ];
 
 /// The key with the dump that replaces the cluster.
