@@ -122,9 +122,9 @@ fn write_page(path: &Path, source: &str, args: &RehearseArgs, outcome: &Outcome)
         ..ScenarioResult::from_record(record, source)
     };
     let details = Details::of(&result, record);
-    let via: String = args.via.iter().map(|version| format!(" --via {version}")).collect();
+    let via: Vec<String> = args.via.iter().map(|version| format!(" --via {version}")).collect();
     let dump = args.dumps.first().map_or_else(|| format!("--kubeconfig {source}"), |_| source.to_owned());
-    let rerun = format!("{COMMAND} {dump}{via} --to {} --seeds {seed}", args.to);
+    let rerun = format!("{COMMAND} {dump}{} --to {} --seeds {seed}", via.concat(), args.to);
     let scenario = Scenario { result: &result, details: Some(&details), rerun: &rerun };
     files::write(path, &html::render(COMMAND, &[scenario]).map_err(|error| error.to_string())?)
 }
