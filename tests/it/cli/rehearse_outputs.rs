@@ -181,3 +181,23 @@ fn wrong_outputs_and_changes_are_errors_before_anything_runs() {
         assert!(output.stderr.contains(expected), "{expected} is not in {output}");
     }
 }
+
+#[test]
+#[cfg(all(feature = "live", feature = "serve"))]
+fn a_live_cluster_stops_where_its_dump_does() {
+    let environment = TestEnvironment::new();
+    let held_up = dump("held-up.yaml");
+    let served = super::serve::Served::start(&environment, &["--from", &held_up, "--kubeconfig", "config"]);
+    let causes = |arguments: &[&str]| -> Vec<Value> {
+        let output =
+            environment.run(&[&["rehearse", "--to", "4.17.3", "--output", "json"], arguments].concat());
+        assert_eq!(output.code, Some(1), "{output}");
+        let report = json_of(&output);
+        check_schema(&windtunnel::rehearsal::schema(), &report);
+        report["stops"].as_array().unwrap().iter().map(|stop| stop["cause"].clone()).collect()
+    };
+    assert_eq!(causes(&["--kubeconfig", "config"]), causes(&[&held_up]));
+    let wrong = environment.run(&["rehearse", "--to", "4.17.3", "--kubeconfig", "config", &held_up]);
+    assert_eq!(wrong.code, Some(2), "{wrong}");
+    drop(served);
+}
