@@ -1,6 +1,6 @@
 //! Drains that are reported as complete.
 
-use windtunnel_core::resources::{NODES, PODS};
+use windtunnel_core::resources::NODES;
 use windtunnel_core::{Object, View, node, pod};
 use windtunnel_openshift::mco::annotations::LAST_APPLIED_DRAIN;
 
@@ -34,7 +34,7 @@ impl Rule for Drain {
 
 /// Returns a pod that a drain should have evicted. A pod that is terminating may still be there.
 fn left_on<'v>(view: &'v View, node: &str) -> Option<&'v Object> {
-    let mut pods = view.list(&PODS).filter(|pod| pod::node_name(pod) == node);
+    let mut pods = view.pods_on(node);
     pods.find(|pod| !pod::has_ended(pod) && !pod.is_terminating() && !stays(pod))
 }
 

@@ -95,9 +95,8 @@ fn collect(node: &Key, view: &View, now: Time) -> Vec<Write> {
     if view.get_key(node).is_some() {
         return Vec::new();
     }
-    let bound = |pod: &&Object| pod::node_name(pod) == node.name;
     let mut writes = Vec::new();
-    for pod in view.list(&PODS).filter(bound) {
+    for pod in view.pods_on(&node.name) {
         crate::marks::POD_OF_GONE_NODE.reach();
         let (namespace, name) = (pod.namespace(), pod.name());
         if !pod::has_ended(pod) {

@@ -115,8 +115,7 @@ impl Kubelet {
     /// Finds the kubelet's pods, and the images of the node in their statuses.
     fn adopt(&mut self, view: &View) {
         self.started = true;
-        let mine = |pod: &&Object| node_name(pod) == self.node;
-        for pod in view.list(&resources::PODS).filter(mine) {
+        for pod in view.pods_on(&self.node) {
             let statuses = ["/status/initContainerStatuses", "/status/containerStatuses"];
             let images =
                 statuses.iter().flat_map(|list| pod.list(list)).filter_map(|one| one["imageID"].as_str());

@@ -196,7 +196,7 @@ impl NodeLifecycleController {
         if !is_silent && !drives_out {
             return writes;
         }
-        for pod in view.list(&PODS).filter(|pod| pod::node_name(pod) == node.name()) {
+        for pod in view.pods_on(node.name()) {
             if drives_out {
                 self.queue.add(PODS.key_of(pod));
             }

@@ -8,7 +8,7 @@ use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{Object, View, node, pod};
 
 use crate::owners;
-use crate::scheduler::load::{Amounts, Load, lack, requests};
+use crate::scheduler::load::{Amounts, Load, Loads, lack, requests};
 use crate::scheduler::placement::{is_chosen, named_nodes};
 use crate::scheduler::taints::{self, find_untolerated, tolerated};
 use crate::version_differences::{Differences, TaintText};
@@ -17,13 +17,15 @@ use crate::version_differences::{Differences, TaintText};
 pub(super) fn node_for<'v>(
     pod: &Object,
     view: &'v View,
+    loads: &mut Loads,
     differences: Differences,
 ) -> Result<&'v str, String> {
-    let search = Search { pod, view, load: Load::of(view), wanted: requests(pod), differences };
+    loads.complete(view);
+    let search = Search { pod, view, siblings: siblings(pod, view), loads, wanted: requests(pod), differences };
     let mut rejected = Vec::new();
     let mut fitting = Vec::new();
     for node in view.list(&NODES) {
-        match search.rejection(node, search.load.pods_on(node.name())) {
+        match search.rejection(node, search.loads.on(node.name())) {
             None => fitting.push(node),
             Some(rejection) => rejected.push((node, rejection)),
         }
@@ -54,16 +56,18 @@ impl NodeRejection {
 struct Search<'s, 'v> {
     pod: &'s Object,
     view: &'v View,
-    load: Load<'v>,
+    loads: &'s Loads,
+    /// How many pods of the same owner each node has.
+    siblings: BTreeMap<&'v str, usize>,
     /// What the pod requests.
     wanted: Amounts,
     differences: Differences,
 }
 
 impl Search<'_, '_> {
-    /// The reason why a node does not fit, from the first of the scheduler's filters that rejects it. `others`: the pods on
-    /// the node.
-    fn rejection(&self, node: &Object, others: &[&Object]) -> Option<NodeRejection> {
+    /// The reason why a node does not fit, from the first of the scheduler's filters that rejects it. `load`: what the
+    /// pods on the node take.
+    fn rejection(&self, node: &Object, load: &Load) -> Option<NodeRejection> {
         let pod = self.pod;
         if named_nodes(pod).is_some_and(|names| !names.contains(&node.name())) {
             return Some(NodeRejection::lasting("node(s) didn't satisfy plugin(s) [NodeAffinity]"));
@@ -77,7 +81,7 @@ impl Search<'_, '_> {
         if !is_chosen(pod, node) {
             return Some(NodeRejection::lasting("node(s) didn't match Pod's node affinity/selector"));
         }
-        let lack = lack(&self.wanted, node, others);
+        let lack = lack(&self.wanted, node, load);
         if !lack.reasons.is_empty() {
             return Some(NodeRejection { reasons: lack.reasons, is_resolvable: !lack.is_lasting });
         }
@@ -103,12 +107,10 @@ impl Search<'_, '_> {
         let pod = self.pod;
         let prefers_not = |taint: &&Value| taint["effect"] == "PreferNoSchedule" && !tolerated(pod, taint);
         let untolerated = node::taints(node).iter().filter(prefers_not).count();
-        let owner = owners::controller(pod).map(|owner| &owner["uid"]);
-        let image = pod.text("/spec/containers/0/image");
-        let pods = self.load.pods_on(node.name());
-        let is_sibling = |other: &&&Object| owners::controller(other).map(|found| &found["uid"]) == owner;
-        let same = pods.iter().filter(|other| owner.is_some() && is_sibling(other)).count();
-        (untolerated, same, !self.load.has_image(node.name(), image), pods.len())
+        let load = self.loads.on(node.name());
+        let same = self.siblings.get(node.name()).copied().unwrap_or(0);
+        let has_image = load.has_image(pod.text("/spec/containers/0/image"));
+        (untolerated, same, !has_image, load.pods)
     }
 
     /// The message about a pod that fits no node: the reasons, and why the deletion of other pods would not help.
@@ -132,16 +134,27 @@ impl Search<'_, '_> {
             return vec!["Preemption is not helpful for scheduling".to_owned()];
         }
         let priority = |pod: &Object| pod.number("/spec/priority").unwrap_or(0);
-        let others = self.load.pods_on(node.name());
-        let kept: Vec<&Object> =
-            others.iter().copied().filter(|other| priority(other) >= priority(self.pod)).collect();
-        if kept.len() == others.len() {
+        let others = || self.view.pods_on(node.name()).filter(|other| !pod::has_ended(other));
+        let is_kept = |other: &&Object| priority(other) >= priority(self.pod);
+        if others().all(|other| is_kept(&other)) {
             return vec!["No preemption victims found for incoming pod".to_owned()];
         }
         // The scheduler deletes no pods here, so a node that would fit then is not chosen.
-        let left = self.rejection(node, &kept);
+        let left = self.rejection(node, &Load::of(others().filter(is_kept)));
         left.map_or_else(|| rejection.reasons.clone(), |rejection| rejection.reasons)
     }
+}
+
+/// How many pods with the owner of a pod, which have not ended, each node has.
+fn siblings<'v>(pod: &Object, view: &'v View) -> BTreeMap<&'v str, usize> {
+    let mut counts = BTreeMap::new();
+    let Some(owner) = owners::controller(pod).map(|owner| &owner["uid"]) else { return counts };
+    let is_sibling = |other: &&Object| owners::controller(other).map(|found| &found["uid"]) == Some(owner);
+    let running = view.list_in(&PODS, pod.namespace()).filter(|other| !pod::has_ended(other));
+    for other in running.filter(is_sibling) {
+        *counts.entry(pod::node_name(other)).or_default() += 1;
+    }
+    counts
 }
 
 /// Reasons with their numbers, in the order of the texts.

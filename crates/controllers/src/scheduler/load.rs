@@ -1,46 +1,72 @@
 //! The pods on nodes, and the resources that they request.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use windtunnel_core::quantity::Quantity;
-use windtunnel_core::resources::PODS;
+use windtunnel_core::resources::NODES;
 use windtunnel_core::{Object, View, pod};
 
 /// Amounts of resources by name: CPUs in thousandths, others in whole units.
 pub(super) type Amounts = BTreeMap<String, i64>;
 
-/// The pods of all nodes.
-pub(super) struct Load<'v> {
-    running: BTreeMap<&'v str, Vec<&'v Object>>,
-    ended: BTreeMap<&'v str, Vec<&'v Object>>,
+/// What the pods of each node take, as far as it is known. A choice of a node needs it of all nodes, and few change in between.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Loads {
+    by_node: BTreeMap<String, Load>,
 }
 
-impl<'v> Load<'v> {
-    /// Groups the pods by their nodes.
-    pub(super) fn of(view: &'v View) -> Self {
-        let (mut running, mut ended) = (BTreeMap::new(), BTreeMap::new());
-        for pod in view.list(&PODS).filter(|pod| !pod::node_name(pod).is_empty()) {
-            let pods: &mut BTreeMap<_, Vec<_>> = if pod::has_ended(pod) { &mut ended } else { &mut running };
-            pods.entry(pod::node_name(pod)).or_default().push(pod);
+impl Loads {
+    /// Looks at the nodes that are not known.
+    pub(super) fn complete(&mut self, view: &View) {
+        for node in view.list(&NODES) {
+            if !self.by_node.contains_key(node.name()) {
+                self.by_node.insert(node.name().to_owned(), Load::of(view.pods_on(node.name())));
+            }
         }
-        Self { running, ended }
     }
 
-    /// The pods on a node that have not ended.
-    pub(super) fn pods_on(&self, node: &str) -> &[&'v Object] {
-        self.running.get(node).map_or(&[], Vec::as_slice)
+    /// Forgets a node whose pods have changed.
+    pub(super) fn forget(&mut self, node: &str) {
+        self.by_node.remove(node);
     }
 
-    /// Whether a pod on a node has pulled an image. The image stays when the pod has ended.
-    pub(super) fn has_image(&self, node: &str, image: &str) -> bool {
-        let ended = self.ended.get(node).map_or(&[][..], Vec::as_slice);
-        let mut containers = self
-            .pods_on(node)
-            .iter()
-            .chain(ended)
-            .flat_map(|pod| pod.list("/spec/initContainers").iter().chain(pod.list("/spec/containers")));
-        containers.any(|container| container["image"] == image)
+    pub(super) fn on(&self, node: &str) -> &Load {
+        static EMPTY: Load = Load { pods: 0, taken: Amounts::new(), images: BTreeSet::new() };
+        self.by_node.get(node).unwrap_or(&EMPTY)
+    }
+}
+
+/// What the pods of a node take.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Load {
+    /// The number of pods that have not ended.
+    pub(super) pods: usize,
+    /// The resources that they request.
+    taken: Amounts,
+    /// The images of all pods. They stay when a pod has ended.
+    images: BTreeSet<String>,
+}
+
+impl Load {
+    /// What these pods take together.
+    pub(super) fn of<'p>(pods: impl Iterator<Item = &'p Object>) -> Self {
+        let mut load = Self::default();
+        for pod in pods {
+            if !pod::has_ended(pod) {
+                load.pods += 1;
+                add(&mut load.taken, &requests(pod));
+            }
+            let lists = ["/spec/initContainers", "/spec/containers"];
+            let images = lists.into_iter().flat_map(|list| pod.list(list)).filter_map(|own| own["image"].as_str());
+            load.images.extend(images.map(str::to_owned));
+        }
+        load
+    }
+
+    /// Whether a pod on the node has pulled an image.
+    pub(super) fn has_image(&self, image: &str) -> bool {
+        self.images.contains(image)
     }
 }
 
@@ -53,25 +79,21 @@ pub(super) struct Lack {
     pub(super) is_lasting: bool,
 }
 
-/// What a node lacks for a pod that requests `wanted`, beside `others`. A node that reports no resources has room for no
+/// What a node lacks for a pod that requests `wanted`, beside what others take. A node that reports no resources has room for no
 /// pod.
-pub(super) fn lack(wanted: &Amounts, node: &Object, others: &[&Object]) -> Lack {
+pub(super) fn lack(wanted: &Amounts, node: &Object, load: &Load) -> Lack {
     let allocatable = amounts(&node["status"]["allocatable"]);
     let has = |name: &str| allocatable.get(name).copied().unwrap_or(0);
     let mut lack = Lack::default();
-    let count = i64::try_from(others.len()).unwrap_or(i64::MAX);
+    let count = i64::try_from(load.pods).unwrap_or(i64::MAX);
     if count.saturating_add(1) > has("pods") {
         lack.reasons.push("Too many pods".to_owned());
     }
     if wanted.is_empty() {
         return lack;
     }
-    let mut taken = Amounts::new();
-    for pod in others {
-        add(&mut taken, &requests(pod));
-    }
     for (name, amount) in in_order(wanted) {
-        let free = has(name).saturating_sub(taken.get(name).copied().unwrap_or(0));
+        let free = has(name).saturating_sub(load.taken.get(name).copied().unwrap_or(0));
         if amount > free {
             lack.reasons.push(format!("Insufficient {name}"));
             lack.is_lasting |= amount > has(name);
@@ -171,6 +193,9 @@ mod tests {
         let node = Object::new(json!({ "status": { "allocatable": allocatable } }));
         let wanted = requests(&pod(json!({ "containers": [requesting("1500m")] })));
         let other = pod(json!({ "containers": [requesting("1")] }));
+        let lack = |wanted: &Amounts, node: &Object, pods: &[&Object]| {
+            lack(wanted, node, &Load::of(pods.iter().copied()))
+        };
         assert_eq!(lack(&wanted, &node, &[]), Lack::default());
         let reasons = |lack: Lack| (lack.reasons.join(", "), lack.is_lasting);
         assert_eq!(reasons(lack(&wanted, &node, &[&other])), ("Insufficient cpu".to_owned(), false));

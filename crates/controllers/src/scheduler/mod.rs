@@ -25,8 +25,9 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, Write, pod};
+use windtunnel_core::{Answer, Change, ChangeKind, Identity, Key, Object, View, Write, pod};
 
+use self::load::Loads;
 use super::workqueue::WorkQueue;
 use super::{Actor, ControllerVersion, Input, Interest, Step};
 use crate::owners;
@@ -39,7 +40,7 @@ const DEFAULT: &str = "default-scheduler";
 /// # Errors
 /// The scheduler's message, if no node takes it.
 pub fn find_node<'v>(pod: &Object, view: &'v View) -> Result<&'v str, String> {
-    fit::node_for(pod, view, ControllerVersion::default().differences_in(view))
+    fit::node_for(pod, view, &mut Loads::default(), ControllerVersion::default().differences_in(view))
 }
 
 /// The resources that a pod requests, by name: CPUs in thousandths, others in whole units.
@@ -55,6 +56,7 @@ pub struct Scheduler {
     unschedulable: BTreeSet<Key>,
     /// The Events about bindings that are not answered yet.
     bindings: BTreeMap<Key, Write>,
+    loads: Loads,
     version: ControllerVersion,
     started: bool,
 }
@@ -79,6 +81,7 @@ impl Scheduler {
             }
         }
         for change in input.changes {
+            self.forget_loads(change);
             if change.key.is_kind(&NODES) {
                 if change.old.as_ref().is_none_or(|old| may_take_more(old, &change.object)) {
                     self.retry_unschedulable();
@@ -100,6 +103,19 @@ impl Scheduler {
         bound.filter_map(event).collect()
     }
 
+    /// Forgets what the nodes of a changed pod have, and a deleted node.
+    fn forget_loads(&mut self, change: &Change) {
+        if change.key.is_kind(&NODES) {
+            if change.kind == ChangeKind::Deleted {
+                self.loads.forget(&change.key.name);
+            }
+            return;
+        }
+        for pod in change.old.iter().chain([&change.object]) {
+            self.loads.forget(pod::node_name(pod));
+        }
+    }
+
     fn retry_unschedulable(&mut self) {
         for pod in &self.unschedulable {
             self.queue.add(pod.clone());
@@ -111,7 +127,7 @@ impl Scheduler {
         self.unschedulable.remove(key);
         let Some(pod) = view.get_key(key).filter(|pod| is_pending(pod)) else { return Vec::new() };
         let differences = self.version.differences_in(view);
-        match fit::node_for(pod, view, differences) {
+        match fit::node_for(pod, view, &mut self.loads, differences) {
             Ok(node) => {
                 self.bindings.insert(key.clone(), events::scheduled(pod, node, now));
                 vec![Write::bind(&key.namespace, &key.name, node)]

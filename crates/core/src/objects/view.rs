@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::resources::{CLUSTER_VERSIONS, NODES};
+use crate::pod::node_name;
+use crate::resources::{CLUSTER_VERSIONS, NODES, PODS};
 use crate::{ByKey, Change, ChangeKind, Key, Object, Resource};
 
 /// The prefix of the labels that give a Node its roles (`kubectl get nodes` shows these).
@@ -22,6 +23,8 @@ pub struct View {
     /// The names of the Nodes of each role. In a cluster of thousands of workers a few are control-plane nodes, and
     /// many components ask for these after each change.
     nodes_by_role: BTreeMap<String, BTreeSet<String>>,
+    /// The namespaces and names of the Pods on each Node. Components of a node ask for its few pods among all.
+    pods_by_node: BTreeMap<String, BTreeSet<(String, String)>>,
 }
 
 impl View {
@@ -91,11 +94,19 @@ impl View {
         names.filter_map(|name| self.get(&NODES, "", name))
     }
 
+    /// The Pods that are bound to a Node, also those that have ended, in order of namespace and name.
+    pub fn pods_on<'a>(&'a self, node: &str) -> impl Iterator<Item = &'a Object> + use<'a> {
+        let names = self.pods_by_node.get(node).into_iter().flatten();
+        names.filter_map(|(namespace, name)| self.get(&PODS, namespace, name))
+    }
+
     /// Applies a change.
     pub fn apply(&mut self, change: &Change) {
         let key = &change.key;
         if key.is_kind(&NODES) {
             self.update_roles(change);
+        } else if key.is_kind(&PODS) {
+            self.update_places(change);
         }
         let named = self
             .groups
@@ -135,6 +146,22 @@ impl View {
         }
     }
 
+    /// Enters a change of a Pod, which `by_key` does not contain yet, into `pods_by_node`.
+    fn update_places(&mut self, change: &Change) {
+        let new = if change.kind == ChangeKind::Deleted { "" } else { node_name(&change.object) };
+        let old = self.by_key.get(&change.key).map_or("", |pod| node_name(pod));
+        if old == new {
+            return;
+        }
+        let place = (change.key.namespace.clone(), change.key.name.clone());
+        if let Some(pods) = self.pods_by_node.get_mut(old) {
+            pods.remove(&place);
+        }
+        if !new.is_empty() {
+            self.pods_by_node.entry(new.to_owned()).or_default().insert(place);
+        }
+    }
+
     fn namespaces(&self, group: &str, plural: &str) -> Option<&Namespaces> {
         self.groups.get(group)?.get(plural)
     }
@@ -159,6 +186,25 @@ mod tests {
         let labels = json!({ (format!("{ROLE_PREFIX}{role}")): "", "role": "master" });
         let object = Object::new(json!({ "metadata": { "name": name, "labels": labels } }));
         Change { key: NODES.key("", name), kind, object, old: None }
+    }
+
+    #[test]
+    fn pods_of_a_node_are_those_bound_to_it_now() {
+        let mut view = View::default();
+        for (kind, name, node, wanted) in [
+            (ChangeKind::Added, "b", "n", "b"),
+            (ChangeKind::Added, "a", "", "b"),
+            (ChangeKind::Modified, "a", "n", "a b"),
+            (ChangeKind::Added, "c", "other", "a b"),
+            (ChangeKind::Deleted, "b", "n", "a"),
+            (ChangeKind::Deleted, "c", "other", "a"),
+            (ChangeKind::Modified, "a", "other", ""),
+        ] {
+            let object = Object::new(json!({ "metadata": { "name": name }, "spec": { "nodeName": node } }));
+            view.apply(&Change { key: PODS.key("", name), kind, object, old: None });
+            let names: Vec<&str> = view.pods_on("n").map(Object::name).collect();
+            assert_eq!(names.join(" "), wanted, "after {kind:?} {name} on {node}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::{Object, Write, condition, node, pod};
+use windtunnel_core::{Object, Write, condition, node};
 
 use super::writes::{body, changed, is, skipped_if, value};
 use super::{Fate, Scene, SeededMutant, SeededMutantKind};
@@ -123,7 +123,7 @@ fn pods_of_ready_nodes_deleted(write: &Write, scene: &Scene<'_>) -> Fate {
     let Some(node) = nodes.next().filter(|_| taints && is(write, "patch", "Node", "")) else {
         return Fate::Made;
     };
-    let pods = scene.view.list(&PODS).filter(|pod| pod::node_name(pod) == node.name());
+    let pods = scene.view.pods_on(node.name());
     let deletions: Vec<Write> = pods.map(|pod| Write::delete(&PODS, pod.namespace(), pod.name())).collect();
     if deletions.is_empty() { Fate::Made } else { Fate::Followed(deletions) }
 }
