@@ -12,13 +12,13 @@ use crate::cli::moment;
 use crate::cli::output::Shown as _;
 use crate::dump::Inventory;
 use crate::record::{ContainerLog, Record, Secrets};
+use crate::rehearsal::{CertificateEnd, Evidence};
 
 /// The state of a cluster at one moment.
 pub(in crate::cli) struct Dumped {
     /// Its objects, each with its file.
     pub(in crate::cli) objects: Vec<(String, Object)>,
     /// The body of Prometheus' answer, if there is one.
-    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "served clusters alone show it"))]
     pub(in crate::cli) alerts: Option<String>,
     /// Errors of unreadable files.
     pub(in crate::cli) problems: Vec<String>,
@@ -27,6 +27,8 @@ pub(in crate::cli) struct Dumped {
     /// The moment of a record's state; `None` for a dump.
     #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "served clusters alone show it"))]
     pub(in crate::cli) moment: Option<Time>,
+    /// The ends of the certificates in Secrets whose values were removed.
+    certificates: Vec<CertificateEnd>,
     /// The logs of a record.
     #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "served clusters alone show it"))]
     pub(in crate::cli) logs: Vec<ContainerLog>,
@@ -52,6 +54,7 @@ impl Dumped {
             problems,
             inventory: Some(dump.inventory.clone()),
             moment: None,
+            certificates: Vec::new(),
             logs: Vec::new(),
         })
     }
@@ -60,6 +63,11 @@ impl Dumped {
     pub(in crate::cli) fn secrets(&self) -> Secrets {
         let objects = self.objects.iter().map(|(_, object)| object);
         Secrets::of_objects(objects.filter(|object| SECRETS.is_kind_of(object)).map(|object| &**object))
+    }
+
+    /// Returns what findings about an update are made from. `objects` are those of the cluster.
+    pub(in crate::cli) fn evidence<'e>(&'e self, objects: &'e [&'e Object]) -> Evidence<'e> {
+        Evidence { objects, alerts: self.alerts.as_deref(), certificates: &self.certificates }
     }
 
     /// Returns lines about the files of a dump: how many were read, and what their source could not collect.
@@ -71,6 +79,8 @@ impl Dumped {
     /// Returns the cluster without the values of its Secrets.
     pub(in crate::cli) fn without_secrets(mut self) -> Self {
         let secrets = self.secrets();
+        self.certificates =
+            self.objects.iter().filter_map(|(_, object)| CertificateEnd::of_secret(object)).collect();
         for (_, object) in &mut self.objects {
             *object = secrets.hidden_object(object);
         }
@@ -90,6 +100,7 @@ impl Dumped {
         };
         let (objects, alerts) = (objects.collect(), Some(alerts.to_string()));
         let (problems, inventory, logs) = (Vec::new(), None, record.logs.clone());
-        Self { objects, alerts, problems, inventory, moment: Some(at), logs }
+        let certificates = Vec::new();
+        Self { objects, alerts, problems, inventory, moment: Some(at), certificates, logs }
     }
 }

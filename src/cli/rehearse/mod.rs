@@ -17,7 +17,7 @@ use crate::rehearsal::{Rehearsed, Report, Unseen, Verdict, rehearse as rehearse_
 const ASSUMED: [&str; 3] = [
     "webhooks with a URL, and those whose Service has a ready endpoint, allow every request",
     "images that a dump cannot show can be pulled; the release is signed as the cluster expects",
-    "conditional risks do not come true: `windtunnel risks` evaluates them",
+    "conditional risks do not come true: the warnings have those that apply or may apply",
 ];
 
 pub(super) fn rehearse(args: &RehearseArgs) -> Result<Exit, String> {
@@ -91,7 +91,7 @@ fn report(
         .map_err(|error| format!("the copy of the cluster cannot run: {error}"))?;
     let objects: Vec<&Object> = dumped.objects.iter().map(|(_, object)| object).collect();
     let mut report = Report::new(plan.cluster.release.version.clone(), args.to.clone(), &runs);
-    report.warnings = warnings(&objects, &report.from, targets.first().unwrap_or(&args.to));
+    report.warnings = warnings(&dumped.evidence(&objects), &report.from, targets);
     report.unseen = unseen(&objects);
     let left_out = start.left_out().map(|left| Unseen {
         what: format!("what {} {} does: {}", left.kind, left.name, left.why),

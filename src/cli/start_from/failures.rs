@@ -4,11 +4,14 @@
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_controllers::faults::{Fault, FaultKind};
-use windtunnel_core::Object;
 use windtunnel_core::condition::find;
-use windtunnel_core::resources::{CLUSTER_OPERATORS, NODES};
+use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES, find_with_preview};
+use windtunnel_core::text::one_line;
+use windtunnel_core::{Change, ChangeKind, Object, View};
+use windtunnel_openshift::mco::render_problem;
 use windtunnel_openshift::release::Release;
 
+use super::pools::is_taken;
 use crate::plan::{Action, InjectedFault, Step};
 
 /// Conditions of operators that count as failures, worst first.
@@ -21,6 +24,8 @@ const OPERATORS: [(&str, &str, FaultKind); 3] = [
 /// Reasons of conditions that end with the update of a pool, which the simulated operator reports itself.
 const PASSING: [&str; 1] = ["PoolUpdating"];
 
+/// The operator of the machines' configuration.
+const MACHINE_CONFIG: &str = "machine-config";
 /// The operator of operators.
 const OLM: &str = "operator-lifecycle-manager";
 
@@ -31,18 +36,38 @@ pub(super) struct Failures {
     pub(super) notices: Vec<String>,
 }
 
-/// Returns the failures of a cluster that runs `release`.
-pub(super) fn find_failures(objects: &[&Object], release: &Release) -> Failures {
+/// Returns the failures of a cluster with these objects that runs `release`. `taken` are the objects that the run takes over.
+pub(super) fn find_failures(
+    objects: &[&Object],
+    taken: &[Object],
+    release: &Release,
+    feature_set: &str,
+) -> Failures {
     let mut failures = Failures::default();
     failures.operators_of_users(objects, release);
-    for object in objects {
-        if CLUSTER_OPERATORS.is_kind_of(object) {
-            failures.operator(object, release);
-        } else if NODES.is_kind_of(object) {
-            failures.node(object);
-        }
+    for node in objects.iter().filter(|object| NODES.is_kind_of(object)) {
+        failures.node(node);
+    }
+    let applied = applied(objects, taken);
+    for pool in objects.iter().filter(|object| MACHINE_CONFIG_POOLS.is_kind_of(object)) {
+        failures.pool(pool, render_problem(release, feature_set, pool, &applied).as_deref());
+    }
+    for operator in objects.iter().filter(|object| CLUSTER_OPERATORS.is_kind_of(object)) {
+        failures.operator(operator, release);
     }
     failures
+}
+
+/// The pools, and what users configure nodes with.
+fn applied(objects: &[&Object], taken: &[Object]) -> View {
+    let mut view = View::default();
+    let pools = objects.iter().copied().filter(|object| MACHINE_CONFIG_POOLS.is_kind_of(object));
+    for object in pools.chain(taken) {
+        let Some(resource) = find_with_preview(object) else { continue };
+        let key = resource.key_of(object);
+        view.apply(&Change { kind: ChangeKind::Added, key, object: object.clone(), old: None });
+    }
+    view
 }
 
 impl Failures {
@@ -54,6 +79,13 @@ impl Failures {
         });
         let Some(fault) = found else { return };
         let name = operator.name();
+        if let Some(cause) = self.cause_of(name, &fault) {
+            self.notices.push(format!(
+                "operator {name} is {} because of {cause}: the simulated one reports that itself",
+                fault.kind.name()
+            ));
+            return;
+        }
         if release.operator(name).is_none() {
             self.notices.push(format!(
                 "not taken: the fault of operator {name}: {} has no such operator",
@@ -62,6 +94,47 @@ impl Failures {
             return;
         }
         self.add(InjectedFault::Operator(name.to_owned(), fault));
+    }
+
+    /// The failure that explains the one of an operator: a node or a pool that its message names. The machine-config operator
+    /// reports all of both.
+    fn cause_of(&self, operator: &str, fault: &Fault) -> Option<String> {
+        let names = |name: &str| {
+            let is_part = |char: char| char.is_alphanumeric() || char == '-' || char == '.';
+            fault.message.split(|char: char| !is_part(char)).any(|word| word.trim_matches('.') == name)
+        };
+        let is_of_machines = operator == MACHINE_CONFIG && !matches!(fault.kind, FaultKind::Unavailable);
+        self.steps.iter().find_map(|(_, step)| match step {
+            Step::Act(Action::Fault { fault: InjectedFault::Node(name, _), .. })
+                if is_of_machines || names(name) =>
+            {
+                Some(format!("node {name}"))
+            }
+            Step::Act(Action::Fault { fault: InjectedFault::Pool(name, _), .. }) if is_of_machines => {
+                Some(format!("pool {name}"))
+            }
+            _ => None,
+        })
+    }
+
+    /// A pool that cannot be rendered. If its MachineConfigs explain that (`problem`), the simulated controller finds it.
+    fn pool(&mut self, pool: &Object, problem: Option<&str>) {
+        let failed =
+            find(pool.conditions(), "RenderDegraded").filter(|condition| condition["status"] == "True");
+        let name = pool.name();
+        match (failed, problem) {
+            (Some(_), Some(why)) => {
+                self.notices.push(format!("pool {name} cannot be rendered: {}", one_line(why)));
+            }
+            (Some(condition), None) if is_taken(pool) => {
+                self.notices.push(format!(
+                    "pool {name} cannot be rendered, and nothing in the dump says why: it stays so"
+                ));
+                let fault = fault_of(FaultKind::Degraded, condition);
+                self.add(InjectedFault::Pool(name.to_owned(), fault));
+            }
+            _ => {}
+        }
     }
 
     /// Operators of users that work with no later minor: OLM then reports that the cluster cannot be updated to one

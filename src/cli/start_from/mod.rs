@@ -6,7 +6,10 @@
 mod failures;
 mod left_out;
 mod pools;
+mod revisions;
+mod storage;
 mod taken;
+mod unready;
 
 use std::path::Path;
 
@@ -22,11 +25,12 @@ use windtunnel_openshift::manifests;
 use windtunnel_openshift::release::Release;
 
 use self::pools::Pools;
+use self::storage::Storage;
 use self::taken::Taken;
 use super::dump_files::cluster::Dumped;
 use super::print_notice;
 use crate::cli::output::Shown as _;
-use crate::dump::Facts;
+use crate::dump::{Facts, made_at};
 use crate::plan::{
     Action, ClusterPlan, LeftOut, NodePlan, ObjectRef, PLATFORMS, Past, Plan, PlannedObject, PlannedStep,
     Platform, ReleasePlan, Step, Target,
@@ -48,6 +52,8 @@ pub(super) struct StartFrom {
     steps: Vec<(String, Step)>,
     /// Notices about used and ignored parts of the dump.
     notices: Vec<String>,
+    /// Objects that the API server of the copy does not store, with its reasons.
+    malformed: Vec<(Object, String)>,
 }
 
 impl StartFrom {
@@ -74,7 +80,9 @@ impl StartFrom {
             let file = file_of(&CLUSTER_VERSIONS, "version").unwrap_or_else(|| path.shown());
             format!("{file}: {why}")
         })?;
-        start.cluster.past.left_out = left_out::find(&dumped.objects, &start.cluster.past.objects, ignored);
+        let malformed = std::mem::take(&mut start.malformed);
+        start.cluster.past.left_out =
+            left_out::find(&dumped.objects, &start.cluster.past.objects, &malformed, ignored);
         start.cluster.past.file = file_of(&CLUSTER_VERSIONS, "version");
         for node in &mut start.cluster.past.nodes {
             node.file = file_of(&NODES, &node.name);
@@ -85,19 +93,21 @@ impl StartFrom {
     }
 
     fn from_objects(objects: &[&Object]) -> Result<Self, String> {
-        let all = |resource: &Resource| {
-            let resource = resource.clone();
-            objects.iter().copied().filter(move |object| resource.is_kind_of(object))
-        };
-        let version = all(&CLUSTER_VERSIONS).find(|object| object.name() == "version");
+        let version = all_of(objects, &CLUSTER_VERSIONS).find(|object| object.name() == "version");
         let version = version.ok_or("expected ClusterVersion `version`, found none")?;
         let history = version.list("/status/history");
         let completed = history.iter().position(|entry| entry["state"] == "Completed");
         let completed = completed.ok_or("expected a completed update in its history, found none")?;
         let release = release(&history[completed])?;
         let facts = Facts::of(objects.iter().copied());
+        let mut storage = Storage::new(&release, &facts.feature_set, &taken::definitions());
+        let (objects, mut malformed) = without_malformed(objects, &mut storage);
+        let objects = objects.as_slice();
+        let all = |resource: &Resource| all_of(objects, resource);
         let (mut steps, mut notices) = (Vec::new(), Vec::new());
-        let taken = Taken::find(objects);
+        let mut taken = Taken::find(objects, &mut storage);
+        malformed.extend(taken.refused().iter().cloned());
+        notices.extend(unready::pin(&mut taken.objects, made_at(objects.iter().copied())));
         notices.extend(taken.notices());
         let pools = Pools::of(all(&MACHINE_CONFIG_POOLS));
         let mut cluster = ClusterPlan {
@@ -117,6 +127,7 @@ impl StartFrom {
                     ..self::node(node)
                 }),
                 objects: taken.objects,
+                pools: all(&MACHINE_CONFIG_POOLS).cloned().collect(),
                 file: None,
                 left_out: Vec::new(),
             },
@@ -138,17 +149,17 @@ impl StartFrom {
         take_stored_versions(objects, &cluster, &mut steps, &mut notices);
         // The node controller notices a silent kubelet by its Lease.
         cluster.node_leases = all(&NODES).any(failures::is_silent);
-        let failures = failures::find_failures(objects, &cluster.release);
+        let failures =
+            failures::find_failures(objects, &cluster.past.objects, &cluster.release, &cluster.feature_set);
         steps.splice(0..0, failures.steps.into_iter().chain(pools.steps));
         notices.extend(failures.notices.into_iter().chain(pools.notices));
         count_nodes(&mut cluster, &mut notices);
         cluster.pools = pools.custom;
         notices.push(
-            "not taken: MachineConfigs, certificates, alerts, and all objects not listed here; the platform's own \
-             workloads are simulated"
+            "not taken: certificates, alerts, and all objects not listed here; the platform's own workloads are simulated"
                 .to_owned(),
         );
-        Ok(Self { cluster, steps, notices })
+        Ok(Self { cluster, steps, notices, malformed })
     }
 
     /// Makes a scenario start from the dump. The scenario's releases, images and objects stay, and its nodes
@@ -206,6 +217,40 @@ impl StartFrom {
             print_notice(&format!("start-from: {ignored}: {left}"));
         }
     }
+}
+
+/// The objects of a kind.
+fn all_of<'a, 'o>(
+    objects: &'a [&'o Object],
+    resource: &Resource,
+) -> impl Iterator<Item = &'o Object> + use<'a, 'o> {
+    let resource = resource.clone();
+    objects.iter().copied().filter(move |object| resource.is_kind_of(object))
+}
+
+/// The objects without nodes and gates that the API server of the copy does not store; and those, with its reasons.
+fn without_malformed<'o>(
+    objects: &[&'o Object],
+    storage: &mut Storage,
+) -> (Vec<&'o Object>, Vec<(Object, String)>) {
+    let mut malformed = Vec::new();
+    let mut is_stored = |object: &Object| {
+        let is_tried = NODES.is_kind_of(object) || CONFIG_MAPS.is_kind_of(object) && is_of_gates(object);
+        let problem = is_tried.then(|| storage.store([object.clone()]).err()).flatten();
+        let is_stored = problem.is_none();
+        malformed.extend(problem.map(|why| (object.clone(), why)));
+        is_stored
+    };
+    let stored = objects.iter().copied().filter(|object| is_stored(object)).collect();
+    (stored, malformed)
+}
+
+/// The ConfigMaps with the admin gates and their acknowledgements.
+const GATES: [(&str, &str); 2] =
+    [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")];
+
+fn is_of_gates(map: &Object) -> bool {
+    GATES.contains(&(map.namespace(), map.name()))
 }
 
 /// Returns a notice if there are no facts for the minor of a release.
@@ -306,8 +351,7 @@ fn take_gates<'a>(
     cluster: &mut ClusterPlan,
     notices: &mut Vec<String>,
 ) {
-    let names = [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")];
-    let found: Vec<&Object> = found.filter(|map| names.contains(&(map.namespace(), map.name()))).collect();
+    let found: Vec<&Object> = found.filter(|map| is_of_gates(map)).collect();
     let own = |map: &Object| {
         json!({
             "apiVersion": "v1",
@@ -316,7 +360,7 @@ fn take_gates<'a>(
             "data": map["data"],
         })
     };
-    if let Some(gates) = found.iter().find(|map| map.name() == names[0].1) {
+    if let Some(gates) = found.iter().find(|map| map.name() == GATES[0].1) {
         // The gates of another build of the release would ask for more.
         cluster.release.admin_gates = gates["data"]
             .as_object()

@@ -100,5 +100,5 @@ fn is_of_its_role(object: &Object) -> bool {
 /// `spec.maxUnavailable`, if it is not the default of one node.
 fn max_unavailable(object: &Object) -> Option<Value> {
     let number = &object["spec"]["maxUnavailable"];
-    (!number.is_null() && *number != 1).then(|| number.clone())
+    ((number.is_u64() || number.is_string()) && *number != 1).then(|| number.clone())
 }

@@ -1,5 +1,9 @@
 //! `windtunnel rehearse`.
 
+mod reasons;
+mod settled;
+mod yardsticks;
+
 use serde_json::{Value, json};
 
 use super::environment::TestEnvironment;
