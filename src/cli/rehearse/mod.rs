@@ -23,7 +23,9 @@ const ASSUMED: [&str; 3] = [
 pub(super) fn rehearse(args: &RehearseArgs) -> Result<Exit, String> {
     let dumped = Dumped::read(&args.dump, None)?.without_secrets();
     let start = StartFrom::of(&dumped, &args.dump, &[])?;
-    let targets: Vec<Version> = args.via.iter().chain([&args.to]).cloned().collect();
+    let targets = start.unfinished().into_iter().chain(&args.via).chain([&args.to]);
+    let mut targets: Vec<Version> = targets.cloned().collect();
+    targets.dedup();
     let releases = targets.iter().map(|target| ReleasePlan::plain(Release::nearest(target))).collect();
     let cluster = ClusterPlan { releases, ..ClusterPlan::new(Release::nearest(&args.to)) };
     let mut plan = Plan::new(cluster, Vec::new());

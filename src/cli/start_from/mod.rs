@@ -13,6 +13,7 @@ mod unready;
 
 use std::path::Path;
 
+use semver::Version;
 use serde_json::{Value, json};
 use windtunnel_controllers::registry::digest_of;
 use windtunnel_core::clock::{Time, parse_rfc3339};
@@ -54,6 +55,8 @@ pub(super) struct StartFrom {
     notices: Vec<String>,
     /// Objects that the API server of the copy does not store, with its reasons.
     malformed: Vec<(Object, String)>,
+    /// The release of an update in progress.
+    unfinished: Option<Version>,
 }
 
 impl StartFrom {
@@ -96,7 +99,7 @@ impl StartFrom {
         let version = all_of(objects, &CLUSTER_VERSIONS).find(|object| object.name() == "version");
         let version = version.ok_or("expected ClusterVersion `version`, found none")?;
         let history = version.list("/status/history");
-        let completed = history.iter().position(|entry| entry["state"] == "Completed");
+        let completed = last_finished(version, objects);
         let completed = completed.ok_or("expected a completed update in its history, found none")?;
         let release = release(&history[completed])?;
         let facts = Facts::of(objects.iter().copied());
@@ -107,7 +110,8 @@ impl StartFrom {
         let (mut steps, mut notices) = (Vec::new(), Vec::new());
         let mut taken = Taken::find(objects, &mut storage);
         malformed.extend(taken.refused().iter().cloned());
-        notices.extend(unready::pin(&mut taken.objects, made_at(objects.iter().copied())));
+        let made = made_at(objects.iter().copied()).unwrap_or(Time::UNIX_EPOCH);
+        notices.extend(unready::pin(&mut taken.objects, made));
         notices.extend(taken.notices());
         let pools = Pools::of(all(&MACHINE_CONFIG_POOLS));
         let mut cluster = ClusterPlan {
@@ -118,7 +122,7 @@ impl StartFrom {
             ),
             feature_set: facts.feature_set,
             past: Past {
-                moment: Some(moment(all(&CLUSTER_OPERATORS).chain([version]))),
+                moment: Some(made.max(moment(all(&CLUSTER_OPERATORS).chain([version])))),
                 cluster_id: Some(version.text("/spec/clusterID").to_owned()).filter(|id| !id.is_empty()),
                 history: history[completed..].to_vec(),
                 nodes: nodes(all(&NODES), |node| NodePlan {
@@ -136,8 +140,9 @@ impl StartFrom {
         notices.push(format!("release {}, from the last completed update", cluster.release.version));
         notices.extend(other_facts(&cluster.release));
         cluster.releases = known_releases(version, &mut notices);
+        let mut unfinished = None;
         if completed > 0 {
-            take_unfinished(version, &mut cluster, &mut steps, &mut notices)?;
+            unfinished = take_unfinished(version, &mut cluster, &mut steps, &mut notices)?;
         }
         take_gates(all(&CONFIG_MAPS), &mut cluster, &mut notices);
         if let Some(platform) =
@@ -147,10 +152,14 @@ impl StartFrom {
         }
         take_overrides(version, &mut steps, &mut notices);
         take_stored_versions(objects, &cluster, &mut steps, &mut notices);
-        // The node controller notices a silent kubelet by its Lease.
-        cluster.node_leases = all(&NODES).any(failures::is_silent);
-        let failures =
-            failures::find_failures(objects, &cluster.past.objects, &cluster.release, &cluster.feature_set);
+        let failures = failures::find_failures(
+            objects,
+            &cluster.past.objects,
+            &cluster.release,
+            &cluster.feature_set,
+            made,
+        );
+        cluster.node_leases = failures.is_away;
         steps.splice(0..0, failures.steps.into_iter().chain(pools.steps));
         notices.extend(failures.notices.into_iter().chain(pools.notices));
         count_nodes(&mut cluster, &mut notices);
@@ -159,7 +168,7 @@ impl StartFrom {
             "not taken: certificates, alerts, and all objects not listed here; the platform's own workloads are simulated"
                 .to_owned(),
         );
-        Ok(Self { cluster, steps, notices, malformed })
+        Ok(Self { cluster, steps, notices, malformed, unfinished })
     }
 
     /// Makes a scenario start from the dump. The scenario's releases, images and objects stay, and its nodes
@@ -195,6 +204,11 @@ impl StartFrom {
             step: step.clone(),
         });
         plan.timeline.splice(0..0, steps);
+    }
+
+    /// The release of an update that is in progress in the dump, and starts again.
+    pub(super) fn unfinished(&self) -> Option<&Version> {
+        self.unfinished.as_ref()
     }
 
     /// The objects that can hold an update up, and that the run does not take over.
@@ -280,19 +294,19 @@ fn release(entry: &Value) -> Result<Release, String> {
 /// A step before those of a scenario, with its text.
 type Steps = Vec<(String, Step)>;
 
-/// Starts an update in progress again.
+/// Starts an update in progress again, and returns its release.
 fn take_unfinished(
     version: &Object,
     cluster: &mut ClusterPlan,
     steps: &mut Steps,
     notices: &mut Vec<String>,
-) -> Result<(), String> {
-    let Some(unfinished) = version.list("/status/history").first() else { return Ok(()) };
+) -> Result<Option<Version>, String> {
+    let Some(unfinished) = version.list("/status/history").first() else { return Ok(None) };
     let release = release(unfinished)?;
     let to = release.version.clone();
     if to == cluster.release.version {
         notices.push(format!("not taken: the unfinished change to another image of {to}"));
-        return Ok(());
+        return Ok(None);
     }
     notices.push(format!("the unfinished update to {to} starts again"));
     let force = version["spec"]["desiredUpdate"]["force"] == true;
@@ -300,7 +314,19 @@ fn take_unfinished(
     steps.push((format!("update to {to} (from the dump)"), step));
     cluster.releases.retain(|plan| plan.release.version != to);
     cluster.releases.push(ReleasePlan::plain(release));
-    Ok(())
+    Ok(Some(to))
+}
+
+/// The position of the last completed update in the history. An update whose machines do not all have the new operating system yet
+/// is not finished if there was one before.
+fn last_finished(version: &Object, objects: &[&Object]) -> Option<usize> {
+    let history = version.list("/status/history");
+    let mut completed = (0..history.len()).filter(|index| history[*index]["state"] == "Completed");
+    let newest = completed.next()?;
+    if newest > 0 || !pools::are_being_updated(objects) {
+        return Some(newest);
+    }
+    Some(completed.next().unwrap_or(newest))
 }
 
 /// Takes over the parts of the payload that are not managed.

@@ -18,7 +18,7 @@ const NAMED_MAX: usize = 5;
 
 /// Keeps the pods among `objects` from becoming ready that are not ready in a dump of this time, and returns notices about them.
 /// If no pod of a ReplicaSet is ready, the pods that replace them are not ready either.
-pub(super) fn pin(objects: &mut [Object], now: Option<Time>) -> Vec<String> {
+pub(super) fn pin(objects: &mut [Object], now: Time) -> Vec<String> {
     let (mut pinned, mut starting) = (Vec::new(), Vec::new());
     let mut owners: BTreeMap<String, FaultKind> = BTreeMap::new();
     let mut with_others: BTreeSet<String> = BTreeSet::new();
@@ -26,7 +26,7 @@ pub(super) fn pin(objects: &mut [Object], now: Option<Time>) -> Vec<String> {
         let name = format!("{}/{}", object.namespace(), object.name());
         if !is_unready(object) {
             with_others.extend(owner_of(object));
-        } else if now.is_some_and(|now| is_starting(object, now)) {
+        } else if is_starting(object, now) {
             starting.push(name);
             with_others.extend(owner_of(object));
         } else {
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn pods_that_crash_go_on_crashing_and_those_that_start_do_not() {
         let (old, young, now) =
-            ("2025-01-01T00:00:00Z", "2025-01-02T00:00:00Z", parse_rfc3339("2025-01-02T00:05:00Z"));
+            ("2025-01-01T00:00:00Z", "2025-01-02T00:00:00Z", parse_rfc3339("2025-01-02T00:05:00Z").unwrap());
         let mut all = [
             pod("crashes", old, "False", "CrashLoopBackOff"),
             pod("waits", old, "False", "ImagePullBackOff"),

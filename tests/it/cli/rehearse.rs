@@ -1,5 +1,6 @@
 //! `windtunnel rehearse`.
 
+mod captures;
 mod reasons;
 mod settled;
 mod yardsticks;

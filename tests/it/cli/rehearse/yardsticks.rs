@@ -1,8 +1,8 @@
 //! Rules that others use in production to say before an update whether it stops, over the same objects.
 //!
-//! * `predictor`: `StaticPredictor` of ccx-upgrades-inference (`ccx_upgrades_inference/inference.py` at 3093d125)
-//! * `checks`: the checks of managed-upgrade-operator before an update (`pkg/upgraders/healthcheck_*.go` at 3e662ecd). Whether
-//!   there is room for another machine and the metrics of another operator about budgets are in no dump.
+//! * `predictor`: `StaticPredictor` in RedHatInsights/ccx-upgrades-inference at 3093d125
+//! * `checks`: the checks of openshift/managed-upgrade-operator before an update, at 3e662ecd. Whether there is room for another
+//!   machine and the metrics of another operator about budgets are in no dump.
 
 use serde_json::Value;
 
