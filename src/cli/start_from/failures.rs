@@ -294,7 +294,10 @@ mod tests {
         let steps: Vec<&str> = failures.steps.iter().map(|(text, _)| text.as_str()).collect();
         assert_eq!(
             steps,
-            ["node settled is not-ready (from the dump)", "node stays-away is not-ready (from the dump)",],
+            [
+                "node settled is not-ready (from the dump)",
+                "node stays-away is does-not-return (from the dump)",
+            ],
             "{:?}",
             failures.notices
         );

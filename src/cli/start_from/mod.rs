@@ -99,8 +99,8 @@ impl StartFrom {
         let version = all_of(objects, &CLUSTER_VERSIONS).find(|object| object.name() == "version");
         let version = version.ok_or("expected ClusterVersion `version`, found none")?;
         let history = version.list("/status/history");
-        let completed = last_finished(version, objects);
-        let completed = completed.ok_or("expected a completed update in its history, found none")?;
+        let completed = last_finished(version, objects)
+            .ok_or("expected a completed update in its history, found none")?;
         let release = release(&history[completed])?;
         let facts = Facts::of(objects.iter().copied());
         let mut storage = Storage::new(&release, &facts.feature_set, &taken::definitions());
@@ -108,11 +108,9 @@ impl StartFrom {
         let objects = objects.as_slice();
         let all = |resource: &Resource| all_of(objects, resource);
         let (mut steps, mut notices) = (Vec::new(), Vec::new());
-        let mut taken = Taken::find(objects, &mut storage);
-        malformed.extend(taken.refused().iter().cloned());
         let made = made_at(objects.iter().copied()).unwrap_or(Time::UNIX_EPOCH);
-        notices.extend(unready::pin(&mut taken.objects, made));
-        notices.extend(taken.notices());
+        let taken = take_users(objects, &mut storage, made, &mut notices);
+        malformed.extend(taken.refused().iter().cloned());
         let pools = Pools::of(all(&MACHINE_CONFIG_POOLS));
         let mut cluster = ClusterPlan {
             channel: version.text("/spec/channel").to_owned(),
@@ -140,10 +138,8 @@ impl StartFrom {
         notices.push(format!("release {}, from the last completed update", cluster.release.version));
         notices.extend(other_facts(&cluster.release));
         cluster.releases = known_releases(version, &mut notices);
-        let mut unfinished = None;
-        if completed > 0 {
-            unfinished = take_unfinished(version, &mut cluster, &mut steps, &mut notices)?;
-        }
+        let unfinished = unfinished_entry(version, completed);
+        let unfinished = take_unfinished(unfinished, version, &mut cluster, &mut steps, &mut notices)?;
         take_gates(all(&CONFIG_MAPS), &mut cluster, &mut notices);
         if let Some(platform) =
             all(&INFRASTRUCTURES).find(|object| object.name() == "cluster").and_then(platform)
@@ -242,6 +238,14 @@ fn all_of<'a, 'o>(
     objects.iter().copied().filter(move |object| resource.is_kind_of(object))
 }
 
+/// Takes over the objects of users in a dump of this time.
+fn take_users(objects: &[&Object], storage: &mut Storage, made: Time, notices: &mut Vec<String>) -> Taken {
+    let mut taken = Taken::find(objects, storage);
+    let unready = unready::pin(&mut taken.objects, made);
+    notices.extend(taken.notices().into_iter().chain(unready));
+    taken
+}
+
 /// The objects without nodes and gates that the API server of the copy does not store; and those, with its reasons.
 fn without_malformed<'o>(
     objects: &[&'o Object],
@@ -296,12 +300,13 @@ type Steps = Vec<(String, Step)>;
 
 /// Starts an update in progress again, and returns its release.
 fn take_unfinished(
+    unfinished: Option<&Value>,
     version: &Object,
     cluster: &mut ClusterPlan,
     steps: &mut Steps,
     notices: &mut Vec<String>,
 ) -> Result<Option<Version>, String> {
-    let Some(unfinished) = version.list("/status/history").first() else { return Ok(None) };
+    let Some(unfinished) = unfinished else { return Ok(None) };
     let release = release(unfinished)?;
     let to = release.version.clone();
     if to == cluster.release.version {
@@ -315,6 +320,11 @@ fn take_unfinished(
     cluster.releases.retain(|plan| plan.release.version != to);
     cluster.releases.push(ReleasePlan::plain(release));
     Ok(Some(to))
+}
+
+/// The newest entry of the history if the update before is the last completed one.
+fn unfinished_entry(version: &Object, completed: usize) -> Option<&Value> {
+    version.list("/status/history").first().filter(|_| completed > 0)
 }
 
 /// The position of the last completed update in the history. An update whose machines do not all have the new operating system yet
