@@ -6,9 +6,10 @@
 //!
 //! `layout.rs` judges files by their names, `document.rs` parses one, `objects.rs` finds objects in it, `place.rs` and `kinds.rs`
 //! know what paths say, `uncollected.rs` reads the reports of the programs that write dumps, `made.rs` finds the time of
-//! a dump, `conversion.rs` converts objects of removed versions, `definitions.rs` defines kinds whose definition is missing, `origin.rs` decides whether an object
-//! belongs to the platform or to users, `must_gather.rs` writes. `src/cli/dump_files/` opens the files.
+//! a dump, `conversion.rs` converts objects of removed versions, `definitions.rs` defines kinds whose definition is missing, `origin.rs` and `additions.rs` decide
+//! whether an object belongs to the platform or to users, `must_gather.rs` writes. `src/cli/dump_files/` opens the files.
 
+pub(crate) mod additions;
 mod alerts;
 mod config_maps;
 mod conversion;

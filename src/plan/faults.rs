@@ -3,7 +3,7 @@
 use std::fmt;
 
 use semver::Version;
-use windtunnel_controllers::faults::Fault;
+use windtunnel_controllers::faults::{Fault, FaultKind};
 use windtunnel_controllers::registry::Pull;
 use windtunnel_core::requests::faults::{FaultEffect, ProgramFault, RequestFault, RequestFilter};
 use windtunnel_core::text::short_duration;
@@ -159,6 +159,9 @@ impl std::fmt::Display for InjectedFault {
             }
             Self::RenderFlips(pool, times) => {
                 write!(f, "the configuration of pool {pool} flips {times} times")
+            }
+            Self::Pool(pool, fault) if fault.kind == FaultKind::Degraded => {
+                write!(f, "pool {pool} cannot be rendered")
             }
             Self::Pool(pool, fault) => write!(f, "pool {pool} has {}", fault.kind.name()),
             Self::Release(version, fault) => write!(f, "release {version} is {}", fault.name()),

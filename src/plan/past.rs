@@ -20,6 +20,8 @@ pub struct Past {
     pub nodes: Vec<NodePlan>,
     /// Objects that the cluster has as they are, with their uids and statuses.
     pub objects: Vec<Object>,
+    /// MachineConfigPools, of which labels and selectors of MachineConfigs count.
+    pub pools: Vec<Object>,
     /// The file of the dump that has the ClusterVersion, if there is one.
     pub file: Option<String>,
     /// The objects of the dump that can hold an update up, and that the run does not take over.

@@ -6,7 +6,7 @@
 //! * `run.rs`: one run, from the request of the update to its end
 //! * `milestones.rs`: what counts as progress
 //! * `cause/`: the object to blame for a stop, by evidence; `repair.rs`: the change that ends it
-//! * `warnings.rs`: findings that need no run; `unseen.rs`: what the dump cannot show
+//! * `warnings/`: findings that need no run; `unseen.rs`: what the dump cannot show
 //! * `length.rs`: what makes an update long; `back.rs`: the way back
 //! * `emitted.rs`: the scenario of a rehearsal
 //! * `report.rs`: the result of several runs, as JSON; `text.rs`: for a terminal
@@ -31,4 +31,4 @@ pub use repair::Repair;
 pub use report::{Report, Verdict, schema, schema_of_several};
 pub use run::{Rehearsed, Stop, rehearse};
 pub use unseen::{Unseen, unseen};
-pub use warnings::{Warning, warnings};
+pub use warnings::{CertificateEnd, Evidence, Warning, warnings};

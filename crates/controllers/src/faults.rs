@@ -21,7 +21,7 @@ pub const NONE: &str = "none";
 /// The ways in which an operator, a node, a pod or a pool can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
-    /// An operator reports `Degraded=True`; on a node the machine-config daemon fails with the message.
+    /// An operator reports `Degraded=True`; on a node the machine-config daemon fails with the message; a pool cannot be rendered.
     Degraded,
     /// The operator reports `Available=False`.
     Unavailable,
@@ -131,7 +131,7 @@ impl FaultKind {
     /// The names of pod faults.
     pub const OF_PODS: [&str; 4] = ["unready", "not-live", "not-started", "crash-looping"];
     /// The names of pool faults that are annotations.
-    pub const OF_POOLS: [&str; 1] = ["image-build-fails"];
+    pub const OF_POOLS: [&str; 2] = ["image-build-fails", "degraded"];
 
     /// The fault of this name.
     pub fn named(name: &str) -> Option<Self> {

@@ -12,6 +12,7 @@ use crate::cli::moment;
 use crate::cli::output::Shown as _;
 use crate::dump::Inventory;
 use crate::record::{ContainerLog, Record, Secrets};
+use crate::rehearsal::{CertificateEnd, Evidence};
 
 /// The state of a cluster at one moment.
 #[derive(Clone)]
@@ -19,7 +20,6 @@ pub(in crate::cli) struct Dumped {
     /// Its objects, each with its file.
     pub(in crate::cli) objects: Vec<(String, Object)>,
     /// The body of Prometheus' answer, if there is one.
-    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "served clusters alone show it"))]
     pub(in crate::cli) alerts: Option<String>,
     /// Errors of unreadable files.
     pub(in crate::cli) problems: Vec<String>,
@@ -28,6 +28,8 @@ pub(in crate::cli) struct Dumped {
     /// The moment of a record's state; `None` for a dump.
     #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "served clusters alone show it"))]
     pub(in crate::cli) moment: Option<Time>,
+    /// The ends of the certificates in Secrets whose values were removed.
+    certificates: Vec<CertificateEnd>,
     /// The logs of a record.
     #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "served clusters alone show it"))]
     pub(in crate::cli) logs: Vec<ContainerLog>,
@@ -53,6 +55,7 @@ impl Dumped {
             problems,
             inventory: Some(dump.inventory.clone()),
             moment: None,
+            certificates: Vec::new(),
             logs: Vec::new(),
         })
     }
@@ -69,6 +72,11 @@ impl Dumped {
         Secrets::of_objects(objects.filter(|object| SECRETS.is_kind_of(object)).map(|object| &**object))
     }
 
+    /// Returns what findings about an update are made from. `objects` are those of the cluster.
+    pub(in crate::cli) fn evidence<'e>(&'e self, objects: &'e [&'e Object]) -> Evidence<'e> {
+        Evidence { objects, alerts: self.alerts.as_deref(), certificates: &self.certificates }
+    }
+
     /// Returns lines about the files of a dump: how many were read, and what their source could not collect.
     pub(in crate::cli) fn summary(&self, path: &Path) -> Vec<String> {
         let Some(inventory) = &self.inventory else { return Vec::new() };
@@ -78,6 +86,8 @@ impl Dumped {
     /// Returns the cluster without the values of its Secrets.
     pub(in crate::cli) fn without_secrets(mut self) -> Self {
         let secrets = self.secrets();
+        self.certificates =
+            self.objects.iter().filter_map(|(_, object)| CertificateEnd::of_secret(object)).collect();
         for (_, object) in &mut self.objects {
             *object = secrets.hidden_object(object);
         }
@@ -97,6 +107,7 @@ impl Dumped {
         };
         let (objects, alerts) = (objects.collect(), Some(alerts.to_string()));
         let (problems, inventory, logs) = (Vec::new(), None, record.logs.clone());
-        Self { objects, alerts, problems, inventory, moment: Some(at), logs }
+        let certificates = Vec::new();
+        Self { objects, alerts, problems, inventory, moment: Some(at), certificates, logs }
     }
 }

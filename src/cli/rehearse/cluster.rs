@@ -24,7 +24,7 @@ use crate::rehearsal::{Rehearsed, Report, Unseen, rehearse, unseen, warnings};
 const ASSUMED: [&str; 3] = [
     "webhooks with a URL, and those whose Service has a ready endpoint, allow every request",
     "images that a dump cannot show can be pulled; the release is signed as the cluster expects",
-    "conditional risks do not come true: `windtunnel risks` evaluates them",
+    "conditional risks do not come true: the warnings have those that apply or may apply",
 ];
 
 /// A cluster to rehearse.
@@ -86,7 +86,8 @@ impl Cluster {
 
     fn of(dumped: Dumped, path: &Path, args: &RehearseArgs) -> Result<Self, String> {
         let start = StartFrom::of(&dumped, path, &[])?;
-        let targets = args.targets();
+        let mut targets: Vec<Version> = start.unfinished().cloned().into_iter().chain(args.targets()).collect();
+        targets.dedup();
         let releases = targets.iter().map(|target| ReleasePlan::plain(Release::nearest(target))).collect();
         let cluster = ClusterPlan { releases, ..ClusterPlan::new(Release::nearest(&args.to)) };
         let mut plan = Plan::new(cluster, Vec::new());
@@ -148,7 +149,7 @@ impl Cluster {
     /// Adds what needs no run.
     fn complete(&self, report: &mut Report, args: &RehearseArgs) {
         let objects = self.objects();
-        report.warnings = warnings(&objects, &report.from, self.targets.first().unwrap_or(&args.to));
+        report.warnings = warnings(&self.dumped.evidence(&objects), &report.from, &self.targets);
         // A kind without objects in a live cluster was seen.
         report.unseen = match &self.live {
             Some(live) => live.unread.clone(),

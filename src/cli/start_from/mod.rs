@@ -6,10 +6,14 @@
 mod failures;
 mod left_out;
 mod pools;
+mod revisions;
+mod storage;
 mod taken;
+mod unready;
 
 use std::path::Path;
 
+use semver::Version;
 use serde_json::{Value, json};
 use windtunnel_controllers::registry::digest_of;
 use windtunnel_core::clock::{Time, parse_rfc3339};
@@ -22,11 +26,12 @@ use windtunnel_openshift::manifests;
 use windtunnel_openshift::release::Release;
 
 use self::pools::Pools;
+use self::storage::Storage;
 use self::taken::Taken;
 use super::dump_files::cluster::Dumped;
 use super::print_notice;
 use crate::cli::output::Shown as _;
-use crate::dump::Facts;
+use crate::dump::{Facts, made_at};
 use crate::plan::{
     Action, ClusterPlan, LeftOut, NodePlan, ObjectRef, PLATFORMS, Past, Plan, PlannedObject, PlannedStep,
     Platform, ReleasePlan, Step, Target,
@@ -48,6 +53,10 @@ pub(super) struct StartFrom {
     steps: Vec<(String, Step)>,
     /// Notices about used and ignored parts of the dump.
     notices: Vec<String>,
+    /// Objects that the API server of the copy does not store, with its reasons.
+    malformed: Vec<(Object, String)>,
+    /// The release of an update in progress.
+    unfinished: Option<Version>,
 }
 
 impl StartFrom {
@@ -74,7 +83,9 @@ impl StartFrom {
             let file = file_of(&CLUSTER_VERSIONS, "version").unwrap_or_else(|| path.shown());
             format!("{file}: {why}")
         })?;
-        start.cluster.past.left_out = left_out::find(&dumped.objects, &start.cluster.past.objects, ignored);
+        let malformed = std::mem::take(&mut start.malformed);
+        start.cluster.past.left_out =
+            left_out::find(&dumped.objects, &start.cluster.past.objects, &malformed, ignored);
         start.cluster.past.file = file_of(&CLUSTER_VERSIONS, "version");
         for node in &mut start.cluster.past.nodes {
             node.file = file_of(&NODES, &node.name);
@@ -85,20 +96,21 @@ impl StartFrom {
     }
 
     fn from_objects(objects: &[&Object]) -> Result<Self, String> {
-        let all = |resource: &Resource| {
-            let resource = resource.clone();
-            objects.iter().copied().filter(move |object| resource.is_kind_of(object))
-        };
-        let version = all(&CLUSTER_VERSIONS).find(|object| object.name() == "version");
+        let version = all_of(objects, &CLUSTER_VERSIONS).find(|object| object.name() == "version");
         let version = version.ok_or("expected ClusterVersion `version`, found none")?;
         let history = version.list("/status/history");
-        let completed = history.iter().position(|entry| entry["state"] == "Completed");
-        let completed = completed.ok_or("expected a completed update in its history, found none")?;
+        let completed = last_finished(version, objects)
+            .ok_or("expected a completed update in its history, found none")?;
         let release = release(&history[completed])?;
         let facts = Facts::of(objects.iter().copied());
+        let mut storage = Storage::new(&release, &facts.feature_set, &taken::definitions());
+        let (objects, mut malformed) = without_malformed(objects, &mut storage);
+        let objects = objects.as_slice();
+        let all = |resource: &Resource| all_of(objects, resource);
         let (mut steps, mut notices) = (Vec::new(), Vec::new());
-        let taken = Taken::find(objects);
-        notices.extend(taken.notices());
+        let made = made_at(objects.iter().copied()).unwrap_or(Time::UNIX_EPOCH);
+        let taken = take_users(objects, &mut storage, made, &mut notices);
+        malformed.extend(taken.refused().iter().cloned());
         let pools = Pools::of(all(&MACHINE_CONFIG_POOLS));
         let mut cluster = ClusterPlan {
             channel: version.text("/spec/channel").to_owned(),
@@ -108,7 +120,7 @@ impl StartFrom {
             ),
             feature_set: facts.feature_set,
             past: Past {
-                moment: Some(moment(all(&CLUSTER_OPERATORS).chain([version]))),
+                moment: Some(made.max(moment(all(&CLUSTER_OPERATORS).chain([version])))),
                 cluster_id: Some(version.text("/spec/clusterID").to_owned()).filter(|id| !id.is_empty()),
                 history: history[completed..].to_vec(),
                 nodes: nodes(all(&NODES), |node| NodePlan {
@@ -117,6 +129,7 @@ impl StartFrom {
                     ..self::node(node)
                 }),
                 objects: taken.objects,
+                pools: all(&MACHINE_CONFIG_POOLS).cloned().collect(),
                 file: None,
                 left_out: Vec::new(),
             },
@@ -125,9 +138,8 @@ impl StartFrom {
         notices.push(format!("release {}, from the last completed update", cluster.release.version));
         notices.extend(other_facts(&cluster.release));
         cluster.releases = known_releases(version, &mut notices);
-        if completed > 0 {
-            take_unfinished(version, &mut cluster, &mut steps, &mut notices)?;
-        }
+        let unfinished = unfinished_entry(version, completed);
+        let unfinished = take_unfinished(unfinished, version, &mut cluster, &mut steps, &mut notices)?;
         take_gates(all(&CONFIG_MAPS), &mut cluster, &mut notices);
         if let Some(platform) =
             all(&INFRASTRUCTURES).find(|object| object.name() == "cluster").and_then(platform)
@@ -136,19 +148,23 @@ impl StartFrom {
         }
         take_overrides(version, &mut steps, &mut notices);
         take_stored_versions(objects, &cluster, &mut steps, &mut notices);
-        // The node controller notices a silent kubelet by its Lease.
-        cluster.node_leases = all(&NODES).any(failures::is_silent);
-        let failures = failures::find_failures(objects, &cluster.release);
+        let failures = failures::find_failures(
+            objects,
+            &cluster.past.objects,
+            &cluster.release,
+            &cluster.feature_set,
+            made,
+        );
+        cluster.node_leases = failures.is_away;
         steps.splice(0..0, failures.steps.into_iter().chain(pools.steps));
         notices.extend(failures.notices.into_iter().chain(pools.notices));
         count_nodes(&mut cluster, &mut notices);
         cluster.pools = pools.custom;
         notices.push(
-            "not taken: MachineConfigs, certificates, alerts, and all objects not listed here; the platform's own \
-             workloads are simulated"
+            "not taken: certificates, alerts, and all objects not listed here; the platform's own workloads are simulated"
                 .to_owned(),
         );
-        Ok(Self { cluster, steps, notices })
+        Ok(Self { cluster, steps, notices, malformed, unfinished })
     }
 
     /// Makes a scenario start from the dump. The scenario's releases, images and objects stay, and its nodes
@@ -187,6 +203,11 @@ impl StartFrom {
         plan.timeline.splice(0..0, steps);
     }
 
+    /// The release of an update that is in progress in the dump, and starts again.
+    pub(super) fn unfinished(&self) -> Option<&Version> {
+        self.unfinished.as_ref()
+    }
+
     /// The objects that can hold an update up, and that the run does not take over.
     pub(super) fn left_out(&self) -> impl Iterator<Item = &LeftOut> {
         self.cluster.past.left_out.iter()
@@ -207,6 +228,48 @@ impl StartFrom {
             print_notice(&format!("start-from: {ignored}: {left}"));
         }
     }
+}
+
+/// The objects of a kind.
+fn all_of<'a, 'o>(
+    objects: &'a [&'o Object],
+    resource: &Resource,
+) -> impl Iterator<Item = &'o Object> + use<'a, 'o> {
+    let resource = resource.clone();
+    objects.iter().copied().filter(move |object| resource.is_kind_of(object))
+}
+
+/// Takes over the objects of users in a dump of this time.
+fn take_users(objects: &[&Object], storage: &mut Storage, made: Time, notices: &mut Vec<String>) -> Taken {
+    let mut taken = Taken::find(objects, storage);
+    let unready = unready::pin(&mut taken.objects, made);
+    notices.extend(taken.notices().into_iter().chain(unready));
+    taken
+}
+
+/// The objects without nodes and gates that the API server of the copy does not store; and those, with its reasons.
+fn without_malformed<'o>(
+    objects: &[&'o Object],
+    storage: &mut Storage,
+) -> (Vec<&'o Object>, Vec<(Object, String)>) {
+    let mut malformed = Vec::new();
+    let mut is_stored = |object: &Object| {
+        let is_tried = NODES.is_kind_of(object) || CONFIG_MAPS.is_kind_of(object) && is_of_gates(object);
+        let problem = is_tried.then(|| storage.store([object.clone()]).err()).flatten();
+        let is_stored = problem.is_none();
+        malformed.extend(problem.map(|why| (object.clone(), why)));
+        is_stored
+    };
+    let stored = objects.iter().copied().filter(|object| is_stored(object)).collect();
+    (stored, malformed)
+}
+
+/// The ConfigMaps with the admin gates and their acknowledgements.
+const GATES: [(&str, &str); 2] =
+    [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")];
+
+fn is_of_gates(map: &Object) -> bool {
+    GATES.contains(&(map.namespace(), map.name()))
 }
 
 /// Returns a notice if there are no facts for the minor of a release.
@@ -236,19 +299,20 @@ fn release(entry: &Value) -> Result<Release, String> {
 /// A step before those of a scenario, with its text.
 type Steps = Vec<(String, Step)>;
 
-/// Starts an update in progress again.
+/// Starts an update in progress again, and returns its release.
 fn take_unfinished(
+    unfinished: Option<&Value>,
     version: &Object,
     cluster: &mut ClusterPlan,
     steps: &mut Steps,
     notices: &mut Vec<String>,
-) -> Result<(), String> {
-    let Some(unfinished) = version.list("/status/history").first() else { return Ok(()) };
+) -> Result<Option<Version>, String> {
+    let Some(unfinished) = unfinished else { return Ok(None) };
     let release = release(unfinished)?;
     let to = release.version.clone();
     if to == cluster.release.version {
         notices.push(format!("not taken: the unfinished change to another image of {to}"));
-        return Ok(());
+        return Ok(None);
     }
     notices.push(format!("the unfinished update to {to} starts again"));
     let force = version["spec"]["desiredUpdate"]["force"] == true;
@@ -256,7 +320,24 @@ fn take_unfinished(
     steps.push((format!("update to {to} (from the dump)"), step));
     cluster.releases.retain(|plan| plan.release.version != to);
     cluster.releases.push(ReleasePlan::plain(release));
-    Ok(())
+    Ok(Some(to))
+}
+
+/// The newest entry of the history if the update before is the last completed one.
+fn unfinished_entry(version: &Object, completed: usize) -> Option<&Value> {
+    version.list("/status/history").first().filter(|_| completed > 0)
+}
+
+/// The position of the last completed update in the history. An update whose machines do not all have the new operating system yet
+/// is not finished if there was one before.
+fn last_finished(version: &Object, objects: &[&Object]) -> Option<usize> {
+    let history = version.list("/status/history");
+    let mut completed = (0..history.len()).filter(|index| history[*index]["state"] == "Completed");
+    let newest = completed.next()?;
+    if newest > 0 || !pools::are_being_updated(objects) {
+        return Some(newest);
+    }
+    Some(completed.next().unwrap_or(newest))
 }
 
 /// Takes over the parts of the payload that are not managed.
@@ -307,8 +388,7 @@ fn take_gates<'a>(
     cluster: &mut ClusterPlan,
     notices: &mut Vec<String>,
 ) {
-    let names = [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")];
-    let found: Vec<&Object> = found.filter(|map| names.contains(&(map.namespace(), map.name()))).collect();
+    let found: Vec<&Object> = found.filter(|map| is_of_gates(map)).collect();
     let own = |map: &Object| {
         json!({
             "apiVersion": "v1",
@@ -317,7 +397,7 @@ fn take_gates<'a>(
             "data": map["data"],
         })
     };
-    if let Some(gates) = found.iter().find(|map| map.name() == names[0].1) {
+    if let Some(gates) = found.iter().find(|map| map.name() == GATES[0].1) {
         // The gates of another build of the release would ask for more.
         cluster.release.admin_gates = gates["data"]
             .as_object()

@@ -1,7 +1,9 @@
 //! The MachineConfigPools of a dump.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
-use windtunnel_core::resources::MACHINE_CONFIG_POOLS;
+use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::{Object, pool};
 
 use crate::plan::{Action, PoolPlan, Step};
@@ -79,6 +81,19 @@ impl Pools {
     }
 }
 
+/// Whether machines have another operating system than others, and the pool of some is not up to date.
+pub(super) fn are_being_updated(objects: &[&Object]) -> bool {
+    let count = |pool: &Object, field: &str| pool.number(&format!("/status/{field}")).unwrap_or_default();
+    let is_behind = |object: &&&Object| {
+        MACHINE_CONFIG_POOLS.is_kind_of(object)
+            && count(object, "updatedMachineCount") < count(object, "machineCount")
+    };
+    let nodes = objects.iter().filter(|object| NODES.is_kind_of(object));
+    let systems: BTreeSet<&str> =
+        nodes.map(|node| node.text("/status/nodeInfo/osImage")).filter(|name| !name.is_empty()).collect();
+    systems.len() > 1 && objects.iter().any(|object| is_behind(&object))
+}
+
 /// Whether a run has the pool: it is a standard one, or selects the nodes with the role of its name.
 pub(super) fn is_taken(object: &Object) -> bool {
     let name = object.name();
@@ -100,5 +115,31 @@ fn is_of_its_role(object: &Object) -> bool {
 /// `spec.maxUnavailable`, if it is not the default of one node.
 fn max_unavailable(object: &Object) -> Option<Value> {
     let number = &object["spec"]["maxUnavailable"];
-    (!number.is_null() && *number != 1).then(|| number.clone())
+    ((number.is_u64() || number.is_string()) && *number != 1).then(|| number.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_of_two_operating_systems_and_a_pool_behind_are_being_updated() {
+        let node = |name: &str, system: &str| {
+            Object::new(json!({
+                "apiVersion": "v1", "kind": "Node", "metadata": { "name": name },
+                "status": { "nodeInfo": { "osImage": system } },
+            }))
+        };
+        let pool = |updated: i64| {
+            Object::new(json!({
+                "apiVersion": MACHINE_CONFIG_POOLS.api_version(), "kind": MACHINE_CONFIG_POOLS.kind,
+                "metadata": { "name": "worker" },
+                "status": { "machineCount": 2, "updatedMachineCount": updated },
+            }))
+        };
+        let (old, new, other) = (node("a", "416"), node("b", "418"), node("c", "418"));
+        assert!(are_being_updated(&[&old, &new, &pool(1)]));
+        assert!(!are_being_updated(&[&old, &new, &pool(2)]));
+        assert!(!are_being_updated(&[&new, &other, &pool(1)]));
+    }
 }

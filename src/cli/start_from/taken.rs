@@ -6,44 +6,67 @@ use serde_json::{Value, json};
 use windtunnel_controllers::scheduler;
 use windtunnel_core::pod::{has_ended, node_name};
 use windtunnel_core::quantity::Quantity;
-use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS};
+use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, MACHINE_CONFIGS, NAMESPACES, PODS};
 use windtunnel_core::{Key, Object};
 
+use super::revisions;
+use super::storage::Storage;
+use crate::dump::additions::{Additions, is_webhook_of_platform};
 use crate::dump::conversions;
 use crate::dump::origin::{Namespaces, is_of_openshift};
 
-/// The namespaced kinds that are taken over, with their versions: `VERSION/Kind`, or `GROUP/VERSION/Kind`.
-const NAMESPACED: [&str; 17] = [
-    "apps/v1/DaemonSet",
-    "apps/v1/Deployment",
-    "apps/v1/ReplicaSet",
-    "apps/v1/StatefulSet",
-    "autoscaling/v2/HorizontalPodAutoscaler",
-    "batch/v1/CronJob",
-    "batch/v1/Job",
-    "discovery.k8s.io/v1/EndpointSlice",
-    "policy/v1/PodDisruptionBudget",
-    "v1/Endpoints",
-    "v1/LimitRange",
-    "v1/PersistentVolumeClaim",
-    "v1/Pod",
-    "v1/ReplicationController",
-    "v1/ResourceQuota",
-    "v1/Service",
-    "v1/ServiceAccount",
+/// The namespaced kinds that are taken over: `Kind` of Kubernetes' first group, or `GROUP/Kind`, in any version that the copy
+/// serves.
+const NAMESPACED: [&str; 18] = [
+    "apps/ControllerRevision",
+    "apps/DaemonSet",
+    "apps/Deployment",
+    "apps/ReplicaSet",
+    "apps/StatefulSet",
+    "autoscaling/HorizontalPodAutoscaler",
+    "batch/CronJob",
+    "batch/Job",
+    "discovery.k8s.io/EndpointSlice",
+    "policy/PodDisruptionBudget",
+    "Endpoints",
+    "LimitRange",
+    "PersistentVolumeClaim",
+    "Pod",
+    "ReplicationController",
+    "ResourceQuota",
+    "Service",
+    "ServiceAccount",
 ];
 
 /// The kinds without a namespace that are taken over.
 const CLUSTER_WIDE: [&str; 8] = [
-    "admissionregistration.k8s.io/v1/MutatingWebhookConfiguration",
-    "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy",
-    "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding",
-    "admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration",
-    "node.k8s.io/v1/RuntimeClass",
-    "scheduling.k8s.io/v1/PriorityClass",
-    "storage.k8s.io/v1/StorageClass",
-    "v1/PersistentVolume",
+    "admissionregistration.k8s.io/MutatingWebhookConfiguration",
+    "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
+    "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
+    "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+    "node.k8s.io/RuntimeClass",
+    "scheduling.k8s.io/PriorityClass",
+    "storage.k8s.io/StorageClass",
+    "PersistentVolume",
 ];
+
+/// The kinds with which users configure nodes, and the names of their definitions. Operators of users own some of them.
+const OF_NODES: [(&str, &str); 6] = [
+    ("config.openshift.io/ImageDigestMirrorSet", "imagedigestmirrorsets.config.openshift.io"),
+    ("config.openshift.io/ImageTagMirrorSet", "imagetagmirrorsets.config.openshift.io"),
+    (
+        "machineconfiguration.openshift.io/ContainerRuntimeConfig",
+        "containerruntimeconfigs.machineconfiguration.openshift.io",
+    ),
+    ("machineconfiguration.openshift.io/KubeletConfig", "kubeletconfigs.machineconfiguration.openshift.io"),
+    ("machineconfiguration.openshift.io/MachineConfig", "machineconfigs.machineconfiguration.openshift.io"),
+    ("operator.openshift.io/ImageContentSourcePolicy", "imagecontentsourcepolicies.operator.openshift.io"),
+];
+
+/// The annotation of MachineConfigs that the machine-config controller makes.
+const GENERATED: &str = "machineconfiguration.openshift.io/generated-by-controller-version";
+/// MachineConfigs with the installer's SSH keys, which the copy has as well.
+const SSH: [&str; 2] = ["99-master-ssh", "99-worker-ssh"];
 
 /// The annotation of pods that a kubelet runs from files.
 const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -61,47 +84,64 @@ pub(super) struct Taken {
     owners: usize,
     /// The pods among the objects.
     pods: BTreeSet<Key>,
+    /// Objects that the copy does not store, with the reasons of its API server.
+    refused: Vec<(Object, String)>,
 }
 
 impl Taken {
-    /// Finds the objects of users.
-    pub(super) fn find(objects: &[&Object]) -> Self {
+    /// Finds the objects of users that the copy stores.
+    pub(super) fn find(objects: &[&Object], storage: &mut Storage) -> Self {
         let namespaces = Namespaces::of(objects.iter().copied());
+        let additions = Additions::of(objects, &namespaces);
         let own: Vec<&Object> = defined_by_users(objects);
         let mut taken = Self::default();
+        let mut found: Vec<&Object> = Vec::new();
         for object in objects.iter().copied() {
             let is_users = match object.namespace() {
-                "" => !is_of_openshift(object) && !calls_platform(object, &namespaces),
-                namespace => namespaces.is_users(namespace),
+                "" => is_of_nodes(object) || !is_of_openshift(object) && !is_webhook_of_platform(object),
+                namespace => namespaces.is_users(namespace) || additions.has(object),
             };
             if !is_users || is_left_to_simulation(object) {
                 continue;
             }
-            let is_known = |object: &Object| is_known(object, &namespaces, &own);
-            let newer = || conversions(object).into_iter().map(Object::new).find(is_known);
-            if let Some(object) = Some(object.clone()).filter(is_known).or_else(newer) {
-                taken.objects.push(object);
+            if is_known(object, &namespaces, &own) {
+                found.push(object);
             } else if !object.namespace().is_empty() {
                 *taken.others.entry(object.text("/kind").to_owned()).or_default() += 1;
             }
         }
+        // Definitions and namespaces come before objects that need them.
+        let order = |object: &Object| {
+            (!CUSTOM_RESOURCE_DEFINITIONS.is_kind_of(object), !NAMESPACES.is_kind_of(object))
+        };
+        found.sort_by_key(|object| order(object));
+        for object in found {
+            let newer = conversions(object).into_iter().map(Object::new);
+            match storage.store([object.clone()].into_iter().chain(newer)) {
+                Ok(stored) => taken.objects.push(stored),
+                Err(why) => taken.refused.push((object.clone(), why)),
+            }
+        }
         taken.detach();
-        taken.complete(objects);
+        taken.complete(objects, storage);
+        revisions::complete(&mut taken.objects, storage);
         taken.pods = taken
             .objects
             .iter()
             .filter(|object| PODS.is_kind_of(object))
             .map(|pod| PODS.key_of(pod))
             .collect();
-        // Definitions and namespaces come before objects that need them.
-        taken.objects.sort_by_key(|object| {
-            (!CUSTOM_RESOURCE_DEFINITIONS.is_kind_of(object), !NAMESPACES.is_kind_of(object))
-        });
+        taken.objects.sort_by_key(order);
         taken
     }
 
+    /// The objects that the copy does not store, with the reasons of its API server.
+    pub(super) fn refused(&self) -> &[(Object, String)] {
+        &self.refused
+    }
+
     /// Adds what the objects need and the dump lacks: namespaces, and the classes of pods.
-    fn complete(&mut self, objects: &[&Object]) {
+    fn complete(&mut self, objects: &[&Object], storage: &mut Storage) {
         let mut needed: BTreeMap<(&str, &str, String), Value> = BTreeMap::new();
         for object in &self.objects {
             if !object.namespace().is_empty() {
@@ -126,8 +166,9 @@ impl Taken {
             if is_taken || own.contains(&name.as_str()) {
                 continue;
             }
-            if let Some(found) = objects.iter().find(|known| is_there(known)) {
-                self.objects.push((*found).clone());
+            let found = objects.iter().find(|known| is_there(known));
+            if let Some(found) = found.and_then(|found| storage.store([without_owners(found)]).ok()) {
+                self.objects.push(found);
                 continue;
             }
             object["apiVersion"] = json!(version);
@@ -213,11 +254,21 @@ impl Taken {
     }
 }
 
-/// Whether objects of this kind and version are taken over. `own`: the definitions of users.
+/// The object without its owners: the release owns its namespaces, and the garbage collector would delete them.
+fn without_owners(object: &Object) -> Object {
+    let mut value = object.to_value();
+    if let Some(metadata) = value["metadata"].as_object_mut() {
+        metadata.remove("ownerReferences");
+    }
+    Object::new(value)
+}
+
+/// Whether objects of this kind are taken over. `own`: the definitions of users.
 fn is_known(object: &Object, namespaces: &Namespaces, own: &[&Object]) -> bool {
-    let kind = format!("{}/{}", object.text("/apiVersion"), object.text("/kind"));
+    let kind = group_and_kind(object);
     let is_listed = if object.namespace().is_empty() {
         CLUSTER_WIDE.contains(&kind.as_str())
+            || is_of_nodes(object)
             || NAMESPACES.is_kind_of(object) && namespaces.is_users(object.name())
             || own.iter().any(|definition| definition.is_same(object))
     } else {
@@ -226,13 +277,25 @@ fn is_known(object: &Object, namespaces: &Namespaces, own: &[&Object]) -> bool {
     is_listed || own.iter().any(|definition| defines(definition, object))
 }
 
-/// Whether an object is the configuration of webhooks that programs of the platform answer.
-fn calls_platform(object: &Object, namespaces: &Namespaces) -> bool {
-    let mut services = object
-        .list("/webhooks")
-        .iter()
-        .filter_map(|webhook| webhook["clientConfig"]["service"]["namespace"].as_str());
-    services.any(|namespace| !namespaces.is_users(namespace))
+/// The names of the definitions of kinds that are taken over, and that the platform has.
+pub(super) fn definitions() -> [&'static str; 6] {
+    OF_NODES.map(|(_, definition)| definition)
+}
+
+/// Whether users configure nodes with an object.
+fn is_of_nodes(object: &Object) -> bool {
+    let kind = group_and_kind(object);
+    OF_NODES.iter().any(|(known, _)| *known == kind)
+        && object.annotation(GENERATED).is_none()
+        && !(MACHINE_CONFIGS.is_kind_of(object) && SSH.contains(&object.name()))
+}
+
+/// `Kind` of the first group, or `GROUP/Kind`, after the moves of kinds between groups.
+fn group_and_kind(object: &Object) -> String {
+    let kind = object.text("/kind");
+    let newest = conversions(object).into_iter().next().map(Object::new);
+    let version = newest.as_ref().unwrap_or(object).text("/apiVersion");
+    version.split_once('/').map_or_else(|| kind.to_owned(), |(group, _)| format!("{group}/{kind}"))
 }
 
 /// An amount less another one, which is in thousandths for CPUs.

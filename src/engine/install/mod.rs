@@ -189,20 +189,27 @@ fn pools(plan: &ClusterPlan, installed: &InstalledPayload<'_>) -> Option<mco::In
     let custom = |pool: &PoolPlan| mco::custom_pool(&pool.name, pool.paused, pool.max_unavailable.as_deref());
     let custom = || plan.pools.iter().map(custom).collect();
     installed.definition(mco::POOLS).map(|_| {
-        mco::InstalledPools::of(&plan.release, &plan.feature_set, custom(), &known_to_installer(plan))
+        let applied = view_of(plan.past.objects.iter().chain(&plan.past.pools).cloned());
+        let cluster = known_to_installer(plan);
+        mco::InstalledPools::of(&plan.release, &plan.feature_set, custom(), &cluster, &applied)
     })
 }
 
-/// The objects that the installer knows when it sets up the nodes: those of the plan, and the pull secret.
+/// The objects that the installer knows when it sets up the nodes: those of the plan and of its past, and the pull secret.
 fn known_to_installer(plan: &ClusterPlan) -> View {
     let base = manifests::objects("base").iter().filter(|object| !plan.has(object)).cloned();
     let planned =
         plan.objects.iter().map(|planned| &planned.object).filter(|object| !proxy::is_cluster_proxy(object));
+    let objects = base.chain(planned.cloned()).chain([proxy::planned(plan)]).map(Object::new);
+    view_of(objects.chain(plan.past.objects.iter().cloned()))
+}
+
+/// The objects of known kinds.
+fn view_of(objects: impl Iterator<Item = Object>) -> View {
     let mut view = View::default();
-    for object in base.chain(planned.cloned()).chain([proxy::planned(plan)]) {
+    for object in objects {
         let Some(resource) = resources::find_with_preview(&object) else { continue };
-        let (key, object) = (resource.key_of(&object), Object::new(object));
-        view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });
+        view.apply(&Change { kind: ChangeKind::Added, key: resource.key_of(&object), object, old: None });
     }
     view
 }

@@ -36,7 +36,7 @@ pub struct Blamed {
 }
 
 impl Blamed {
-    fn new(kind: &str, namespace: &str, name: &str) -> Self {
+    pub(super) fn new(kind: &str, namespace: &str, name: &str) -> Self {
         let [kind, namespace, name] = [kind, namespace, name].map(str::to_owned);
         Self { kind, namespace, name }
     }

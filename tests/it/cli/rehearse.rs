@@ -1,5 +1,10 @@
 //! `windtunnel rehearse`.
 
+mod captures;
+mod reasons;
+mod settled;
+mod yardsticks;
+
 use serde_json::{Value, json};
 
 use super::environment::TestEnvironment;

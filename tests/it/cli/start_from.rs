@@ -31,7 +31,7 @@ fn a_dumped_cluster_updates_with_its_failures() {
     start-from: pool worker is paused
     start-from: not taken: pool infra; its nodes join pool worker
     start-from: nodes: 3 of the control plane, 2 workers
-    start-from: not taken: MachineConfigs, certificates, alerts, and all objects not listed here; the platform's own workloads are simulated
+    start-from: not taken: certificates, alerts, and all objects not listed here; the platform's own workloads are simulated
     ");
     let status = environment.run(&["status", "r.jsonl", "--at", "30m"]).stdout;
     assert!(status.contains("Target Version:  4.16.12 (from 4.16.9)\n"), "{status}");

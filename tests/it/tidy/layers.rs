@@ -40,7 +40,19 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
     ),
     ("dump", &["core", "openshift::manifests"]),
     ("engine", &["core", "controllers", "openshift", "update_status", "record", "plan", "backends"]),
-    ("rehearsal", &["core", "openshift::release", "record", "plan", "dump", "engine"]),
+    (
+        "rehearsal",
+        &[
+            "core",
+            "openshift::graph",
+            "openshift::monitoring",
+            "openshift::release",
+            "record",
+            "plan",
+            "dump",
+            "engine",
+        ],
+    ),
     ("report", &["core", "controllers::faults", "update_status", "record"]),
     (
         "steps",

@@ -17,8 +17,9 @@ use super::annotations::{
     LAST_OBSERVED_SERVER_CA, REASON, REQUIRED, ROLE, STATE,
 };
 use super::cluster_files::ClusterFiles;
+use super::node_settings::controller::applied_configs;
 use super::render::render_succeeded;
-use super::rendered::{Images, Rendered};
+use super::rendered::{self, Images, Rendered};
 use super::templates::Settings;
 use super::{
     CONTROLLER, DAEMON, NAMESPACE, controller_config, daemon_set, layering, membership, pool, registries,
@@ -155,6 +156,44 @@ fn access(line: MajorMinor) -> Vec<(Resource, Value)> {
     all
 }
 
+/// Why a pool cannot be rendered with the MachineConfigs and settings of users in `applied`; `None` if it can. `pool` is one of
+/// the cluster's, and the templates are those of workers or of the control plane.
+pub fn render_problem(release: &Release, feature_set: &str, pool: &Value, applied: &View) -> Option<String> {
+    let files = ClusterFiles::of(applied, &Value::Null, Vec::new());
+    let role = if name_of(pool) == membership::MASTER { membership::MASTER } else { membership::WORKER };
+    let settings = Settings { cgroup_mode: "", feature_set, files: &files };
+    let templates = templates::machine_configs(role, release, None, settings);
+    let own = own_configs(pool, applied, release);
+    let all: Vec<&Value> = templates.iter().chain(&own).collect();
+    let (os, extensions) = (release.os_image(), release.extensions_image());
+    let images = Images { os: &os, extensions: &extensions };
+    rendered::render(None, name_of(pool), &all, images, release.line()).err()
+}
+
+/// A pool with the labels and the selector of MachineConfigs that users gave it.
+fn as_applied(mut pool: Value, applied: &View) -> Value {
+    let Some(found) = applied.get(&MACHINE_CONFIG_POOLS, "", name_of(&pool)) else { return pool };
+    for (label, value) in found["metadata"]["labels"].as_object().into_iter().flatten() {
+        pool["metadata"]["labels"][label] = value.clone();
+    }
+    let selector = &found["spec"]["machineConfigSelector"];
+    if selector.is_object() {
+        pool["spec"]["machineConfigSelector"] = selector.clone();
+    }
+    pool
+}
+
+/// The MachineConfigs of users for a pool, and those of their settings of nodes.
+fn own_configs(pool: &Value, applied: &View, release: &Release) -> Vec<Value> {
+    let pool = Object::new(pool.clone());
+    let settings: Vec<Object> =
+        applied_configs(&pool, applied, release).into_iter().map(Object::new).collect();
+    let configs = applied.list(&MACHINE_CONFIGS).chain(&settings);
+    let selected =
+        configs.filter(|config| membership::selects(&pool["spec"]["machineConfigSelector"], config));
+    selected.map(Object::to_value).collect()
+}
+
 /// The pools and nodes of an installed cluster.
 #[derive(Debug)]
 pub struct InstalledPools {
@@ -169,22 +208,33 @@ pub struct InstalledPools {
 
 impl InstalledPools {
     /// The installed objects of `release` with a feature set and with [`custom_pool`]s. `cluster` has the other objects
-    /// from which files of nodes follow: the Proxy, the pull secret, and mirrors.
-    pub fn of(release: &Release, feature_set: &str, custom: Vec<Value>, cluster: &View) -> Self {
+    /// from which files of nodes follow: the Proxy, the pull secret, and mirrors. `applied` has MachineConfigs and settings of
+    /// nodes that users created, and that the nodes have already; and pools, whose labels and selectors count.
+    pub fn of(
+        release: &Release,
+        feature_set: &str,
+        custom: Vec<Value>,
+        cluster: &View,
+        applied: &View,
+    ) -> Self {
         let registries = registries::files(cluster, release.line(), &release.image).unwrap_or_default();
         let proxy = cluster.get(&PROXIES, "", "cluster").map_or(&Value::Null, |proxy| &proxy["status"]);
         let files = ClusterFiles::of(cluster, proxy, registries);
         let settings = Settings { cgroup_mode: "", feature_set, files: &files };
         let configs = ROLES.map(|role| templates::machine_configs(role, release, None, settings));
-        let pools: Vec<Value> = ROLES.map(pool).into_iter().chain(custom).collect();
+        let pools = ROLES.map(pool).into_iter().chain(custom);
+        let pools: Vec<Value> = pools.map(|pool| as_applied(pool, applied)).collect();
         let (os, extensions) = (release.os_image(), release.extensions_image());
         let images = Images { os: &os, extensions: &extensions };
         let rendered = pools.iter().filter_map(|pool| {
             let name = name_of(pool);
             // A custom pool has the configuration of workers.
-            let sources = &configs[usize::from(name != membership::MASTER)];
-            let sources: Vec<&Value> = sources.iter().collect();
-            let rendered = Rendered::merge_configs(name, &sources, images, release.line());
+            let templates: Vec<&Value> = configs[usize::from(name != membership::MASTER)].iter().collect();
+            let own = own_configs(pool, applied, release);
+            let all: Vec<&Value> = templates.iter().copied().chain(&own).collect();
+            // Nodes do not have a configuration that cannot be rendered: the controller reports it.
+            let rendered = rendered::render(None, name, &all, images, release.line())
+                .or_else(|_| Rendered::merge_configs(name, &templates, images, release.line()));
             debug_assert!(rendered.is_ok(), "{rendered:?}");
             Some((name.to_owned(), rendered.ok()?))
         });
@@ -199,9 +249,11 @@ impl InstalledPools {
 
     /// The disk of a node in this pool.
     pub fn disk(&self, pool: &str) -> Disk {
+        let rendered = self.rendered(pool);
+        let os_image = rendered.spec["osImageURL"].as_str().map(str::to_owned);
         Disk {
-            config: self.rendered(pool).name.clone(),
-            os_image: self.release.os_image(),
+            config: rendered.name.clone(),
+            os_image: os_image.unwrap_or_else(|| self.release.os_image()),
             ..Disk::default()
         }
     }
@@ -299,15 +351,61 @@ pub fn annotate_done_node(node: &mut Value, config: &str, topology: &str, line: 
 mod tests {
     use super::*;
     use semver::Version;
+    use windtunnel_core::resources::KUBELET_CONFIGS;
     use windtunnel_core::{Change, ChangeKind};
 
     fn installed(version: &str) -> InstalledPools {
+        installed_with(version, &View::default())
+    }
+
+    fn installed_with(version: &str, applied: &View) -> InstalledPools {
         InstalledPools::of(
             &Release::find(&Version::parse(version).unwrap()).unwrap(),
             "",
             Vec::new(),
             &View::default(),
+            applied,
         )
+    }
+
+    #[test]
+    fn nodes_have_the_configs_of_users_that_can_be_rendered() {
+        let config = |name: &str, spec: Value| {
+            let metadata = json!({ "name": name, "labels": { (ROLE): membership::WORKER } });
+            (MACHINE_CONFIGS, json!({ "kind": MACHINE_CONFIGS.kind, "metadata": metadata, "spec": spec }))
+        };
+        let settings = (
+            KUBELET_CONFIGS,
+            json!({
+                "kind": KUBELET_CONFIGS.kind,
+                "metadata": { "name": "more-pods", "uid": "k" },
+                "spec": {
+                    "kubeletConfig": { "maxPods": 500 },
+                    "machineConfigPoolSelector": { "matchLabels": { "size": "large" } },
+                },
+            }),
+        );
+        let pool = (
+            MACHINE_CONFIG_POOLS,
+            json!({ "kind": MACHINE_CONFIG_POOLS.kind, "metadata": { "name": "worker", "labels": { "size": "large" } } }),
+        );
+        let arguments = config("50-arguments", json!({ "kernelArguments": ["quiet"] }));
+        let broken = config("50-broken", json!({ "kernelType": "fast" }));
+        let sources = |objects: &[&(Resource, Value)]| {
+            let mut view = View::default();
+            for (resource, object) in objects {
+                let (key, object) = (resource.key_of(object), Object::new(object.clone()));
+                view.apply(&Change { key, kind: ChangeKind::Added, object, old: None });
+            }
+            installed_with("4.18.3", &view).rendered("worker").sources.clone()
+        };
+        let found = sources(&[&arguments, &settings, &pool]);
+        assert!(found.contains(&"50-arguments".to_owned()), "{found:?}");
+        assert!(found.contains(&"99-worker-generated-kubelet".to_owned()), "{found:?}");
+        let found = sources(&[&settings]);
+        assert!(!found.contains(&"99-worker-generated-kubelet".to_owned()), "{found:?}");
+        let found = sources(&[&arguments, &broken]);
+        assert!(!found.iter().any(|name| name.starts_with("50-")), "{found:?}");
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub use daemon::MachineConfigDaemon;
 pub(super) use daemon::{KUBELET_STATE, PIVOT_ERRORS, REBOOT_ERRORS};
 pub use daemon_set::key as daemon_set;
 pub(super) use drain::DRAIN_ERRORS;
-pub use install::{InstalledPools, annotate_done_node, annotate_node, custom_pool};
+pub use install::{InstalledPools, annotate_done_node, annotate_node, custom_pool, render_problem};
 pub(super) use membership::nodes_in_custom_pools;
 pub use operator::MachineConfigOperator;
 pub(super) use paused_certificates::PAUSED_CERTIFICATES;

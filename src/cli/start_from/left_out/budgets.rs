@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 use windtunnel_controllers::scheduler;
-use windtunnel_core::condition::find as find_condition;
 use windtunnel_core::pod::has_ended;
 use windtunnel_core::resources::{NODES, POD_DISRUPTION_BUDGETS, PODS};
 use windtunnel_core::selector::selector_matches;
@@ -33,21 +32,21 @@ pub(super) fn find<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
     budgets.chain(pods).collect()
 }
 
-/// Pods of users that a budget covers and that are not ready: in a run they become ready.
-pub(super) fn unready<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
-    let is_users = |pod: &&Object| dump.namespaces.is_users(pod.namespace()) && !has_ended(pod);
-    let is_unready = |pod: &&Object| {
-        find_condition(pod.conditions(), "Ready").is_some_and(|ready| ready["status"] == "False")
-    };
-    let is_covered = |pod: &&Object| {
-        dump.all(&POD_DISRUPTION_BUDGETS).any(|budget| {
+/// Budgets of users that leave no room, and whose pods are not in the dump.
+pub(super) fn without_pods<'d>(dump: &Dump<'d>) -> Vec<Found<'d>> {
+    let is_users = |budget: &&Object| dump.namespaces.is_users(budget.namespace());
+    let has_pods = |budget: &Object| {
+        dump.all(&PODS).any(|pod| {
             budget.namespace() == pod.namespace()
                 && selector_matches(&budget["spec"]["selector"], &pod["metadata"]["labels"])
         })
     };
-    let why = "the pod is not ready, so that its budget has less room; in the run it becomes ready";
-    let found = dump.all(&PODS).filter(is_users).filter(is_unready).filter(is_covered);
-    found.map(|pod| (pod, left_out(pod, why))).collect()
+    let found = dump.all(&POD_DISRUPTION_BUDGETS).filter(is_users).filter(|budget| !has_pods(budget));
+    let found = found.filter_map(|budget| {
+        let why = without_room(dump, budget)?;
+        Some((budget, left_out(budget, format!("{why}; its pods are not in the dump"))))
+    });
+    found.collect()
 }
 
 /// The nodes and pods of the dump.

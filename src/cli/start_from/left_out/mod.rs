@@ -10,6 +10,7 @@ mod webhooks;
 use std::collections::BTreeSet;
 
 use windtunnel_core::resources::MACHINE_CONFIG_POOLS;
+use windtunnel_core::text::one_line;
 use windtunnel_core::{Object, Resource, condition, pool};
 
 use super::pools;
@@ -51,9 +52,14 @@ impl<'d> Dump<'d> {
     }
 }
 
-/// Returns the objects of a dump that can hold an update up and are not taken over, from objects with their files. The user
-/// accepts that those of the kinds `ignored` are left out.
-pub(super) fn find(objects: &[(String, Object)], taken: &[Object], ignored: &[String]) -> Vec<LeftOut> {
+/// Returns the objects of a dump that can hold an update up and are not taken over, from objects with their files. The API server
+/// of the copy does not store the `malformed` ones. The user accepts that those of the kinds `ignored` are left out.
+pub(super) fn find(
+    objects: &[(String, Object)],
+    taken: &[Object],
+    malformed: &[(Object, String)],
+    ignored: &[String],
+) -> Vec<LeftOut> {
     let all: Vec<&Object> = objects.iter().map(|(_, object)| object).collect();
     let dump = Dump { objects: &all, namespaces: Namespaces::of(all.iter().copied()) };
     let found = budgets::find(&dump).into_iter().chain(webhooks::find(&dump)).chain(pools(&dump));
@@ -62,7 +68,12 @@ pub(super) fn find(objects: &[(String, Object)], taken: &[Object], ignored: &[St
         (kind, namespace, object.name().to_owned())
     };
     let taken: BTreeSet<_> = taken.iter().map(key).collect();
-    let found = found.filter(|(object, _)| !taken.contains(&key(object))).chain(budgets::unready(&dump));
+    let refused = malformed.iter().map(|(object, why)| {
+        (object, left_out(object, format!("the API server of the copy does not store it: {}", one_line(why))))
+    });
+    let is_refused = |object: &Object| malformed.iter().any(|(other, _)| other.is_same(object));
+    let found = found.filter(|(object, _)| !taken.contains(&key(object)) && !is_refused(object));
+    let found = found.chain(budgets::without_pods(&dump)).chain(refused);
     let file_of = |object: &Object| {
         objects.iter().find(|(_, other)| other.is_same(object)).map(|(file, _)| file.clone())
     };

@@ -11,6 +11,8 @@ use super::super::annotations::{GENERATED_BY, ROLE};
 use super::super::ignition::{self, Dialect};
 use super::super::{CONTROLLER_CONFIG, controller_identity, controller_line};
 use super::{SUFFIX, Settings, contents, selects_pool};
+use crate::manifests::MajorMinor;
+use crate::release::Release;
 
 /// The most conditions that the status keeps.
 const CONDITIONS_MAX: usize = 3;
@@ -60,31 +62,9 @@ impl SettingsController {
         if pools.iter().any(|pool| pool.text("/spec/configuration/name").is_empty()) {
             return Ok(None);
         }
-        let mut config = ignition::empty(Dialect::new(controller_line(view)));
-        let files = contents::files(self.settings, object);
-        if !files.is_empty() {
-            config["storage"] = json!({ "files": files });
-        }
-        let resource = self.settings.resource();
-        let owner = json!([{
-            "apiVersion": resource.api_version(), "kind": resource.kind, "name": object.name(),
-            "uid": object.uid(), "controller": true, "blockOwnerDeletion": true,
-        }]);
         let commit = controller.annotation(GENERATED_BY).unwrap_or_default();
-        let one = |pool: &&Object| {
-            let name = self.settings.config_name(object, pool, view)?;
-            Ok(json!({
-                "apiVersion": MACHINE_CONFIGS.api_version(),
-                "kind": MACHINE_CONFIGS.kind,
-                "metadata": {
-                    "name": name,
-                    "labels": { (ROLE): pool.name() },
-                    "annotations": { (GENERATED_BY): commit },
-                    "ownerReferences": owner,
-                },
-                "spec": { "config": config },
-            }))
-        };
+        let one =
+            |pool: &&Object| config_of(self.settings, object, pool, view, (controller_line(view), commit));
         pools.iter().map(one).collect::<Result<_, String>>().map(Some)
     }
 
@@ -125,6 +105,49 @@ impl SettingsController {
         writes.push(Write::merge_patch(&self.settings.resource(), "", object.name(), patch));
         writes
     }
+}
+
+/// The MachineConfig of settings for a pool, by the controller of a minor and a commit.
+fn config_of(
+    settings: Settings,
+    object: &Object,
+    pool: &Object,
+    view: &View,
+    (line, commit): (MajorMinor, &str),
+) -> Result<Value, String> {
+    let mut config = ignition::empty(Dialect::new(line));
+    let files = contents::files(settings, object);
+    if !files.is_empty() {
+        config["storage"] = json!({ "files": files });
+    }
+    let resource = settings.resource();
+    Ok(json!({
+        "apiVersion": MACHINE_CONFIGS.api_version(),
+        "kind": MACHINE_CONFIGS.kind,
+        "metadata": {
+            "name": settings.config_name(object, pool, view)?,
+            "labels": { (ROLE): pool.name() },
+            "annotations": { (GENERATED_BY): commit },
+            "ownerReferences": [{
+                "apiVersion": resource.api_version(), "kind": resource.kind, "name": object.name(),
+                "uid": object.uid(), "controller": true, "blockOwnerDeletion": true,
+            }],
+        },
+        "spec": { "config": config },
+    }))
+}
+
+/// The MachineConfigs that the controller of a release has made for a pool of the valid settings in a view.
+pub(in crate::mco) fn applied_configs(pool: &Object, view: &View, release: &Release) -> Vec<Value> {
+    let commit = release.machine_config_commit();
+    let of_kind = |settings: Settings| {
+        let objects = view.list(&settings.resource()).filter(|object| selects_pool(object, pool));
+        let valid = objects.filter(move |object| contents::validate(settings, object).is_ok());
+        valid
+            .filter_map(|object| config_of(settings, object, pool, view, (release.line(), &commit)).ok())
+            .collect::<Vec<_>>()
+    };
+    Settings::ALL.into_iter().flat_map(of_kind).collect()
 }
 
 /// Creates or updates a MachineConfig.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use windtunnel_controllers::faults::{Fault, FaultKind};
 use windtunnel_controllers::recorder::{Notice, Recorder};
 use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
 use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
@@ -56,9 +57,9 @@ impl RenderController {
         }
         for change in input.changes {
             if change.key.is_kind(&MACHINE_CONFIG_POOLS) {
-                // Only spec changes of a pool matter, because its status is an output.
-                let spec = |object: &Object| object["spec"].clone();
-                if change.old.as_ref().is_none_or(|old| spec(old) != spec(&change.object)) {
+                // Only spec changes and faults of a pool matter, because its status is an output.
+                let input = |object: &Object| (object["spec"].clone(), fault_of(object));
+                if change.old.as_ref().is_none_or(|old| input(old) != input(&change.object)) {
                     self.queue.add_at(change.key.clone(), at);
                 }
                 continue;
@@ -232,6 +233,11 @@ fn selector_text(selector: &Value) -> String {
         .join(",")
 }
 
+/// The fault because of which a pool cannot be rendered.
+fn fault_of(pool: &Object) -> Option<Fault> {
+    Fault::from_annotations(pool).flatten().filter(|fault| fault.kind == FaultKind::Degraded)
+}
+
 /// The condition `RenderDegraded` of a rendered pool.
 pub(super) fn render_succeeded() -> Condition {
     Condition::new("RenderDegraded", "False", "", "")
@@ -253,6 +259,11 @@ impl Reconcile for RenderController {
         let Some(controller) = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG) else {
             return Vec::new();
         };
+        if let Some(fault) = fault_of(pool) {
+            let why = fault.message_or("rendering fails");
+            let condition = Condition::new("RenderDegraded", "True", &fault.reason, why);
+            return conditions::write(pool, &condition, now).into_iter().collect();
+        }
         match render(pool, controller, view) {
             Ok(rendered) => publish(&rendered, pool, controller, view, now),
             Err(why) => conditions::write(pool, &not_rendered(pool, &why), now).into_iter().collect(),

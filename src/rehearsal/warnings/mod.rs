@@ -1,12 +1,23 @@
 //! Findings that need no run.
+//!
+//! * `alerts.rs`: alerts that fire
+//! * `certificates.rs`: certificates that end soon
+//! * `kubelets.rs`: kubelets that are too old for a release on the way
+//! * `risks.rs`: risks of conditional updates
+
+mod alerts;
+mod certificates;
+mod kubelets;
+mod risks;
 
 use semver::Version;
 use windtunnel_core::Object;
 use windtunnel_core::resources::{
-    CERTIFICATE_SIGNING_REQUESTS, CLUSTER_VERSIONS, CUSTOM_RESOURCE_DEFINITIONS,
+    CERTIFICATE_SIGNING_REQUESTS, CLUSTER_OPERATORS, CLUSTER_VERSIONS, CUSTOM_RESOURCE_DEFINITIONS,
 };
 use windtunnel_openshift::release::Release;
 
+pub use self::certificates::CertificateEnd;
 use super::cause::Blamed;
 
 /// Something in a cluster that an administrator should know before an update.
@@ -18,24 +29,51 @@ pub struct Warning {
     pub text: String,
 }
 
-/// Finds what to know before an update from a release to `target`.
-pub fn warnings(objects: &[&Object], from: &Version, target: &Version) -> Vec<Warning> {
+/// What findings are made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'e> {
+    /// The objects of the cluster.
+    pub objects: &'e [&'e Object],
+    /// The body of Prometheus' answer about alerts, if there is one.
+    pub alerts: Option<&'e str>,
+    /// The ends of the certificates in Secrets.
+    pub certificates: &'e [CertificateEnd],
+}
+
+/// Finds what to know before updates from a release to each of `targets` in turn.
+pub fn warnings(evidence: &Evidence<'_>, from: &Version, targets: &[Version]) -> Vec<Warning> {
     let mut found = Vec::new();
-    for object in objects {
-        let text = if CUSTOM_RESOURCE_DEFINITIONS.is_kind_of(object) {
-            stored_version(object)
+    let hops: Vec<(&Version, &Version)> = [from].into_iter().chain(targets).zip(targets).collect();
+    for object in evidence.objects {
+        let mut texts = Vec::new();
+        if CUSTOM_RESOURCE_DEFINITIONS.is_kind_of(object) {
+            texts.extend(stored_version(object));
         } else if CLUSTER_VERSIONS.is_kind_of(object) && object.name() == "version" {
-            edge(object, target)
+            texts.extend(targets.first().and_then(|target| edge(object, target)));
         } else if CERTIFICATE_SIGNING_REQUESTS.is_kind_of(object) {
-            pending_request(object)
+            texts.extend(pending_request(object));
+        } else if CLUSTER_OPERATORS.is_kind_of(object) {
+            texts.extend(targets.last().and_then(|target| unknown_operator(object, target)));
         } else if object.text("/kind") == "APIRequestCount" {
-            removed_api(object, from, target)
-        } else {
-            None
-        };
-        found.extend(text.map(|text| Warning { cause: Blamed::object(object), text }));
+            texts.extend(hops.iter().filter_map(|(from, to)| removed_api(object, from, to)));
+        }
+        found.extend(texts.into_iter().map(|text| Warning { cause: Blamed::object(object), text }));
     }
+    found.extend(targets.first().into_iter().flat_map(|target| risks::find(evidence.objects, target)));
+    found.extend(certificates::find(evidence));
+    found.extend(kubelets::find(evidence.objects, from, targets));
+    found.extend(evidence.alerts.into_iter().flat_map(alerts::find));
     found
+}
+
+/// An operator that the simulated release does not have.
+fn unknown_operator(operator: &Object, target: &Version) -> Option<String> {
+    let release = Release::nearest(target);
+    release.operator(operator.name()).is_none().then(|| {
+        format!(
+            "windtunnel does not know this operator in {target}: the rehearsal shows nothing of its update"
+        )
+    })
 }
 
 /// A version in `status.storedVersions` that the definition does not have any more. The API server rejects definitions without
@@ -79,10 +117,7 @@ fn edge(version: &Object, target: &Version) -> Option<String> {
         Some(update) => {
             let risks = update["risks"].as_array().map_or(&[][..], Vec::as_slice);
             let names: Vec<&str> = risks.iter().filter_map(|risk| risk["name"].as_str()).collect();
-            format!(
-                "{target} is a conditional update, with the risks {}: `windtunnel risks` evaluates them",
-                names.join(", ")
-            )
+            format!("{target} is a conditional update, with the risks {}", names.join(", "))
         }
         None => {
             let channel = Some(version.text("/spec/channel")).filter(|channel| !channel.is_empty());
@@ -142,11 +177,14 @@ mod tests {
             "status": { "conditionalUpdates": [{ "release": { "version": "4.19.1" }, "risks": [{ "name": "Slow" }] }] },
         });
         let objects = [definition, count, version].map(Object::new);
-        let found = warnings(
-            &objects.iter().collect::<Vec<_>>(),
-            &"4.18.3".parse().unwrap(),
-            &"4.19.1".parse().unwrap(),
-        );
+        let version = |text: &str| -> Version { text.parse().unwrap() };
+        let of = |objects: &[Object], targets: &[&str]| {
+            let objects: Vec<&Object> = objects.iter().collect();
+            let targets: Vec<Version> = targets.iter().map(|target| version(target)).collect();
+            let evidence = Evidence { objects: &objects, alerts: None, certificates: &[] };
+            warnings(&evidence, &version("4.18.3"), &targets)
+        };
+        let found = of(&objects, &["4.19.1"]);
         let texts: Vec<String> =
             found.iter().map(|found| format!("{}: {}", found.cause, found.text)).collect();
         for (text, part) in texts.iter().zip([
@@ -156,11 +194,9 @@ mod tests {
         ]) {
             assert!(text.contains(part), "{part} is not in {text}");
         }
-        let older = warnings(
-            &objects[1..2].iter().collect::<Vec<_>>(),
-            &"4.18.3".parse().unwrap(),
-            &"4.18.9".parse().unwrap(),
-        );
+        let older = of(&objects[1..2], &["4.18.9"]);
         assert!(older.is_empty(), "{older:?}");
+        let second = of(&objects[1..2], &["4.18.9", "4.19.1"]);
+        assert_eq!(second.len(), 1, "{second:?}");
     }
 }
