@@ -63,7 +63,15 @@ impl Dumped {
     /// Returns a cluster of these objects, each with its file.
     #[cfg(any(test, feature = "live"))]
     pub(in crate::cli) fn of_objects(objects: Vec<(String, Object)>) -> Self {
-        Self { objects, alerts: None, problems: Vec::new(), inventory: None, moment: None, logs: Vec::new() }
+        Self {
+            objects,
+            alerts: None,
+            problems: Vec::new(),
+            inventory: None,
+            moment: None,
+            certificates: Vec::new(),
+            logs: Vec::new(),
+        }
     }
 
     /// Returns the values of its Secrets.

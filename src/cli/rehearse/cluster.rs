@@ -86,7 +86,8 @@ impl Cluster {
 
     fn of(dumped: Dumped, path: &Path, args: &RehearseArgs) -> Result<Self, String> {
         let start = StartFrom::of(&dumped, path, &[])?;
-        let mut targets: Vec<Version> = start.unfinished().cloned().into_iter().chain(args.targets()).collect();
+        let mut targets: Vec<Version> =
+            start.unfinished().cloned().into_iter().chain(args.targets()).collect();
         targets.dedup();
         let releases = targets.iter().map(|target| ReleasePlan::plain(Release::nearest(target))).collect();
         let cluster = ClusterPlan { releases, ..ClusterPlan::new(Release::nearest(&args.to)) };
@@ -142,12 +143,12 @@ impl Cluster {
         let record = records.swap_remove(0).ok_or("there is no seed")?;
         let first = runs.swap_remove(0);
         report.explain_length(&record, &first);
-        self.complete(&mut report, args);
+        self.complete(&mut report);
         Ok(Outcome { report, first, record })
     }
 
     /// Adds what needs no run.
-    fn complete(&self, report: &mut Report, args: &RehearseArgs) {
+    fn complete(&self, report: &mut Report) {
         let objects = self.objects();
         report.warnings = warnings(&self.dumped.evidence(&objects), &report.from, &self.targets);
         // A kind without objects in a live cluster was seen.

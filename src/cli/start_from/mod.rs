@@ -11,6 +11,7 @@ mod storage;
 mod taken;
 mod unready;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use semver::Version;
@@ -87,8 +88,10 @@ impl StartFrom {
         start.cluster.past.left_out =
             left_out::find(&dumped.objects, &start.cluster.past.objects, &malformed, ignored);
         start.cluster.past.file = file_of(&CLUSTER_VERSIONS, "version");
+        let nodes = dumped.objects.iter().filter(|(_, object)| NODES.is_kind_of(object));
+        let files: BTreeMap<&str, &String> = nodes.map(|(file, node)| (node.name(), file)).collect();
         for node in &mut start.cluster.past.nodes {
-            node.file = file_of(&NODES, &node.name);
+            node.file = files.get(node.name.as_str()).map(|file| (*file).clone());
         }
         let problems = dumped.problems.iter().map(|problem| format!("not read: {problem}"));
         let notices = problems.chain(dumped.summary(path)).chain(start.notices).collect();
@@ -112,6 +115,7 @@ impl StartFrom {
         let taken = take_users(objects, &mut storage, made, &mut notices);
         malformed.extend(taken.refused().iter().cloned());
         let pools = Pools::of(all(&MACHINE_CONFIG_POOLS));
+        let others = taken.pods_beside(objects);
         let mut cluster = ClusterPlan {
             channel: version.text("/spec/channel").to_owned(),
             baseline_capability_set: version.text("/spec/capabilities/baselineCapabilitySet").to_owned(),
@@ -124,7 +128,10 @@ impl StartFrom {
                 cluster_id: Some(version.text("/spec/clusterID").to_owned()).filter(|id| !id.is_empty()),
                 history: history[completed..].to_vec(),
                 nodes: nodes(all(&NODES), |node| NodePlan {
-                    resources: taken.resources_beside(node, objects),
+                    resources: taken::resources_beside(
+                        node,
+                        others.get(node.name()).map_or(&[], Vec::as_slice),
+                    ),
                     custom_pool: pools.of_node(node),
                     ..self::node(node)
                 }),

@@ -219,39 +219,42 @@ impl Taken {
         }
     }
 
-    /// The resources of a node that are left beside the pods that are not taken over.
-    pub(super) fn resources_beside(&self, node: &Object, objects: &[&Object]) -> Value {
-        let mut resources = json!({});
-        for field in ["capacity", "allocatable"] {
-            if !node["status"][field].is_null() {
-                resources[field] = node["status"][field].clone();
-            }
+    /// The pods of each node that are not taken over.
+    pub(super) fn pods_beside<'d>(&self, objects: &[&'d Object]) -> BTreeMap<&'d str, Vec<&'d Object>> {
+        let is_other =
+            |pod: &&Object| PODS.is_kind_of(pod) && !has_ended(pod) && !self.pods.contains(&PODS.key_of(pod));
+        let mut by_node: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
+        for pod in objects.iter().copied().filter(is_other) {
+            by_node.entry(node_name(pod)).or_default().push(pod);
         }
-        if resources["allocatable"].is_null() {
-            return Value::Null;
-        }
-        let mut used: BTreeMap<String, i64> = BTreeMap::new();
-        let is_other = |pod: &&&Object| {
-            PODS.is_kind_of(pod)
-                && node_name(pod) == node.name()
-                && !has_ended(pod)
-                && !self.pods.contains(&PODS.key_of(pod))
-        };
-        let mut pods = 0;
-        for pod in objects.iter().filter(is_other) {
-            pods += 1;
-            for (name, amount) in scheduler::requested_resources(pod) {
-                *used.entry(name).or_default() += amount;
-            }
-        }
-        used.insert("pods".to_owned(), pods);
-        for (name, amount) in used {
-            if let Some(left) = less(&resources["allocatable"][&name], amount, name == "cpu") {
-                resources["allocatable"][&name] = json!(left);
-            }
-        }
-        resources
+        by_node
     }
+}
+
+/// The resources of a node that are left beside pods that are not taken over.
+pub(super) fn resources_beside(node: &Object, others: &[&Object]) -> Value {
+    let mut resources = json!({});
+    for field in ["capacity", "allocatable"] {
+        if !node["status"][field].is_null() {
+            resources[field] = node["status"][field].clone();
+        }
+    }
+    if resources["allocatable"].is_null() {
+        return Value::Null;
+    }
+    let mut used: BTreeMap<String, i64> = BTreeMap::new();
+    for pod in others {
+        for (name, amount) in scheduler::requested_resources(pod) {
+            *used.entry(name).or_default() += amount;
+        }
+    }
+    used.insert("pods".to_owned(), i64::try_from(others.len()).unwrap_or(i64::MAX));
+    for (name, amount) in used {
+        if let Some(left) = less(&resources["allocatable"][&name], amount, name == "cpu") {
+            resources["allocatable"][&name] = json!(left);
+        }
+    }
+    resources
 }
 
 /// The object without its owners: the release owns its namespaces, and the garbage collector would delete them.

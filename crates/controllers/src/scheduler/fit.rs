@@ -21,7 +21,8 @@ pub(super) fn node_for<'v>(
     differences: Differences,
 ) -> Result<&'v str, String> {
     loads.complete(view);
-    let search = Search { pod, view, siblings: siblings(pod, view), loads, wanted: requests(pod), differences };
+    let search =
+        Search { pod, view, siblings: siblings(pod, view), loads, wanted: requests(pod), differences };
     let mut rejected = Vec::new();
     let mut fitting = Vec::new();
     for node in view.list(&NODES) {

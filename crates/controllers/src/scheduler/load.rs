@@ -58,7 +58,8 @@ impl Load {
                 add(&mut load.taken, &requests(pod));
             }
             let lists = ["/spec/initContainers", "/spec/containers"];
-            let images = lists.into_iter().flat_map(|list| pod.list(list)).filter_map(|own| own["image"].as_str());
+            let images =
+                lists.into_iter().flat_map(|list| pod.list(list)).filter_map(|own| own["image"].as_str());
             load.images.extend(images.map(str::to_owned));
         }
         load
