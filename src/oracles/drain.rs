@@ -42,6 +42,8 @@ fn left_on<'v>(view: &'v View, node: &str) -> Option<&'v Object> {
 mod tests {
     use serde_json::{Value, json};
 
+    use windtunnel_core::resources::PODS;
+
     use super::*;
     use crate::oracles::testing::Story;
 

@@ -155,16 +155,9 @@ impl StartFrom {
         }
         take_overrides(version, &mut steps, &mut notices);
         take_stored_versions(objects, &cluster, &mut steps, &mut notices);
-        let failures = failures::find_failures(
-            objects,
-            &cluster.past.objects,
-            &cluster.release,
-            &cluster.feature_set,
-            made,
-        );
-        cluster.node_leases = failures.is_away;
-        steps.splice(0..0, failures.steps.into_iter().chain(pools.steps));
-        notices.extend(failures.notices.into_iter().chain(pools.notices));
+        steps.splice(0..0, pools.steps);
+        take_failures(objects, made, &mut cluster, &mut steps, &mut notices);
+        notices.extend(pools.notices);
         count_nodes(&mut cluster, &mut notices);
         cluster.pools = pools.custom;
         notices.push(
@@ -333,6 +326,21 @@ fn take_unfinished(
 /// The newest entry of the history if the update before is the last completed one.
 fn unfinished_entry(version: &Object, completed: usize) -> Option<&Value> {
     version.list("/status/history").first().filter(|_| completed > 0)
+}
+
+/// Adds the faults of operators, nodes and pools that a dump of this time shows, before all other steps.
+fn take_failures(
+    objects: &[&Object],
+    made: Time,
+    cluster: &mut ClusterPlan,
+    steps: &mut Vec<(String, Step)>,
+    notices: &mut Vec<String>,
+) {
+    let (taken, release) = (&cluster.past.objects, &cluster.release);
+    let failures = failures::find_failures(objects, taken, release, &cluster.feature_set, made);
+    cluster.node_leases = failures.is_away;
+    steps.splice(0..0, failures.steps);
+    notices.extend(failures.notices);
 }
 
 /// The position of the last completed update in the history. An update whose machines do not all have the new operating system yet

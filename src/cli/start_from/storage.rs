@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    fn budget(version: &str, spec: Value) -> Object {
+    fn budget(version: &str, spec: &Value) -> Object {
         Object::new(json!({
             "apiVersion": version,
             "kind": "PodDisruptionBudget",
@@ -70,9 +70,9 @@ mod tests {
     fn the_first_form_that_the_server_knows_is_stored() {
         let release = Release::nearest(&"4.18.3".parse().unwrap());
         let mut storage = Storage::new(&release, "", &["machineconfigs.machineconfiguration.openshift.io"]);
-        let forms = ["policy/v1beta1", "policy/v1"].map(|version| budget(version, json!({})));
+        let forms = ["policy/v1beta1", "policy/v1"].map(|version| budget(version, &json!({})));
         assert_eq!(storage.store(forms.clone()).as_ref(), Ok(&forms[1]));
-        let problem = storage.store([budget("policy/v1", json!([1]))]).unwrap_err();
+        let problem = storage.store([budget("policy/v1", &json!([1]))]).unwrap_err();
         assert!(problem.contains("spec"), "{problem}");
         assert_eq!(storage.store([forms[0].clone()]), Err(UNKNOWN.to_owned()));
         let config = json!({

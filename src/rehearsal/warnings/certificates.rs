@@ -1,5 +1,7 @@
 //! Certificates that end soon after a dump was made.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use jiff::SignedDuration;
@@ -64,17 +66,16 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Warning> {
 
 /// The newest certificate of each user and signer.
 fn newest_issued(objects: &[&Object]) -> Vec<(Blamed, Time)> {
-    let mut newest: Vec<((&str, &str), (Blamed, Time))> = Vec::new();
+    let mut newest = BTreeMap::new();
     for request in objects.iter().filter(|object| CERTIFICATE_SIGNING_REQUESTS.is_kind_of(object)) {
         let Some(at) = end_of_encoded(request.text("/status/certificate")) else { continue };
         let of = (request.text("/spec/username"), request.text("/spec/signerName"));
-        match newest.iter_mut().find(|(known, _)| *known == of) {
-            Some((_, (cause, end))) if *end < at => (*cause, *end) = (Blamed::object(request), at),
-            Some(_) => {}
-            None => newest.push((of, (Blamed::object(request), at))),
+        let (cause, end) = newest.entry(of).or_insert_with(|| (Blamed::object(request), at));
+        if *end < at {
+            (*cause, *end) = (Blamed::object(request), at);
         }
     }
-    newest.into_iter().map(|(_, end)| end).collect()
+    newest.into_values().collect()
 }
 
 /// The end of the first certificate in PEM in base64.

@@ -50,8 +50,6 @@ mod python_controller;
 mod records;
 #[cfg(unix)]
 mod rehearse;
-#[cfg(unix)]
-mod rehearse_outputs;
 mod replaced_files;
 mod reports;
 mod restored;

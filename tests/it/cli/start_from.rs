@@ -26,8 +26,8 @@ fn a_dumped_cluster_updates_with_its_failures() {
     start-from: 9 files: 9 read (12 objects), 0 without objects, 0 not understood, 0 not collected
     start-from: release 4.16.9, from the last completed update
     start-from: conditional updates: the releases exist, but are not recommended; their risks are not taken
-    start-from: operator dns is degraded, until the scenario heals it
     start-from: node crane-worker-b is not-ready, until the scenario heals it
+    start-from: operator dns is degraded, until the scenario heals it
     start-from: pool worker is paused
     start-from: not taken: pool infra; its nodes join pool worker
     start-from: nodes: 3 of the control plane, 2 workers

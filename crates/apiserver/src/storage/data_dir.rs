@@ -55,6 +55,7 @@ impl DataDir {
     /// # Errors
     /// The folder is unusable or not private, another process uses it, or the file is damaged or not a database of
     /// windtunnel.
+    #[expect(clippy::disallowed_methods, reason = "waits for another process of this machine")]
     pub fn open(folder: &Path) -> Result<Self, StorageError> {
         let place = folder.display().to_string();
         let failed = |why: &dyn std::fmt::Display| StorageError(format!("{place}: {why}"));

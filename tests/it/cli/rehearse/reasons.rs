@@ -62,9 +62,6 @@ fn table(base: &Base) -> String {
         plant(&mut objects, &reason);
         let to = if reason["minor"] == true { base.minor } else { base.z_stream };
         let found = finds(&environment, &objects, &reason, to);
-        if let Err(problem) = &found {
-            eprintln!("not found: {problem}");
-        }
         let word = |is_found: bool| if is_found { "found" } else { "missed" };
         let [ours, predicted, checked] =
             [found.is_ok(), predictor(&objects, &[]), checks(&objects, &[])].map(word);

@@ -1,6 +1,7 @@
 //! `windtunnel rehearse`.
 
 mod captures;
+mod outputs;
 mod reasons;
 mod settled;
 mod yardsticks;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::environment::{Output, TestEnvironment};
+use crate::cli::environment::{Output, TestEnvironment};
 
 /// A file or a folder of `tests/dumps`.
 fn dump(name: &str) -> String {
@@ -55,7 +55,7 @@ fn an_emitted_scenario_stops_where_the_rehearsal_stopped_and_goes_on_with_its_st
 
     let junit = environment.read("out.xml");
     for expected in [
-        r#"tests="#,
+        "tests=",
         r#"<testcase name="update to 4.17.3: accept: 1. ConfigMap openshift-config/admin-acks" classname="held-up.yaml">"#,
         r#"<failure message="ConfigMap openshift-config/admin-acks: "#,
         r#"<skipped message="oc get "#,
@@ -187,7 +187,8 @@ fn wrong_outputs_and_changes_are_errors_before_anything_runs() {
 fn a_live_cluster_stops_where_its_dump_does() {
     let environment = TestEnvironment::new();
     let held_up = dump("held-up.yaml");
-    let served = super::serve::Served::start(&environment, &["--from", &held_up, "--kubeconfig", "config"]);
+    let served =
+        crate::cli::serve::Served::start(&environment, &["--from", &held_up, "--kubeconfig", "config"]);
     let causes = |arguments: &[&str]| -> Vec<Value> {
         let output =
             environment.run(&[&["rehearse", "--to", "4.17.3", "--output", "json"], arguments].concat());
