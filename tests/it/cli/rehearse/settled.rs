@@ -110,61 +110,6 @@ fn changed_within_an_hour<'o>(
     lines
 }
 
-/// Workloads of users that have run for half an hour.
-const WORKLOADS: &str = r#"
-name: workloads
-cluster:
-  version: 4.18.3
-  objects:
-  - {apiVersion: v1, kind: Namespace, metadata: {name: shop}}
-  - apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: web, namespace: shop}
-    spec: {replicas: 2, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: example.com/web:1}]}}}
-  - apiVersion: apps/v1
-    kind: StatefulSet
-    metadata: {name: data, namespace: shop}
-    spec: {replicas: 2, serviceName: data, selector: {matchLabels: {app: data}}, template: {metadata: {labels: {app: data}}, spec: {containers: [{name: main, image: example.com/data:1}]}}}
-  - apiVersion: apps/v1
-    kind: DaemonSet
-    metadata: {name: agent, namespace: shop}
-    spec: {selector: {matchLabels: {app: agent}}, template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: main, image: example.com/agent:1}]}}}
-  - apiVersion: v1
-    kind: Service
-    metadata: {name: web, namespace: shop}
-    spec: {selector: {app: web}, ports: [{port: 80}]}
-  - apiVersion: policy/v1
-    kind: PodDisruptionBudget
-    metadata: {name: web, namespace: shop}
-    spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
-  - apiVersion: v1
-    kind: ResourceQuota
-    metadata: {name: pods, namespace: shop}
-    spec: {hard: {pods: "20"}}
-  - apiVersion: machineconfiguration.openshift.io/v1
-    kind: MachineConfig
-    metadata: {name: 50-ours, labels: {machineconfiguration.openshift.io/role: worker}}
-    spec: {kernelArguments: [quiet]}
-  - apiVersion: machineconfiguration.openshift.io/v1
-    kind: KubeletConfig
-    metadata: {name: more-pods}
-    spec: {kubeletConfig: {maxPods: 500}, machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}}
-timeline:
-- advance: 2h
-"#;
-
-#[test]
-fn the_objects_of_users_stay_as_they_are() {
-    let environment = TestEnvironment::with(&[("workloads.yaml", WORKLOADS)]);
-    let output = environment.run(&["run", "workloads.yaml", "--record", "before.jsonl", "--quiet"]);
-    assert_eq!(output.code, Some(0), "{output}");
-    let record = Record::parse(&environment.read("before.jsonl")).unwrap();
-    let view = record.view_at(record.end());
-    let changed =
-        changed_within_an_hour(&environment, "before.jsonl", view.objects().map(|(_, object)| object));
-    assert!(changed.is_empty(), "{changed:#?}");
-}
-
 #[test]
 fn the_objects_of_real_dumps_stay_as_they_are() {
     let Some(dumps) = crate::recordings::shared_or_skip("dumps") else { return };
