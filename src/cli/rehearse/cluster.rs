@@ -39,7 +39,6 @@ pub(super) struct Cluster {
 
 /// What was read of a live cluster, and what could not be.
 #[derive(Clone)]
-#[cfg_attr(not(feature = "live"), expect(dead_code, reason = "builds without live clusters read none"))]
 struct Live {
     unread: Vec<Unseen>,
     notice: String,
