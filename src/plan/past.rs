@@ -20,7 +20,7 @@ pub struct Past {
     pub nodes: Vec<NodePlan>,
     /// Objects that the cluster has as they are, with their uids and statuses.
     pub objects: Vec<Object>,
-    /// MachineConfigPools, of which labels and selectors of MachineConfigs count.
+    /// MachineConfigPools. The copy uses their labels and MachineConfig selectors.
     pub pools: Vec<Object>,
     /// The file of the dump that has the ClusterVersion, if there is one.
     pub file: Option<String>,

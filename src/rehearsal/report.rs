@@ -124,19 +124,6 @@ impl Range {
 impl Report {
     /// Merges the runs with different seeds.
     pub fn new(from: Version, targets: &[Version], runs: &[Rehearsed]) -> Self {
-        let mut stops: Vec<(Stop, usize)> = Vec::new();
-        for stop in runs.iter().flat_map(|run| &run.stops) {
-            let is_same = |known: &Stop| {
-                (&known.to, &known.phase, &known.cause) == (&stop.to, &stop.phase, &stop.cause)
-            };
-            match stops.iter_mut().find(|(known, _)| is_same(known)) {
-                Some((known, count)) => {
-                    *count += 1;
-                    known.at = known.at.min(stop.at);
-                }
-                None => stops.push((stop.clone(), 1)),
-            }
-        }
         let names = runs.iter().flat_map(|run| run.pools.keys().cloned());
         let pools = names.filter_map(|name| {
             let range = Range::of(runs.iter().filter_map(|run| run.pools.get(&name).copied()))?;
@@ -148,7 +135,7 @@ impl Report {
             to: targets.last().cloned().unwrap_or_else(|| from.clone()),
             from,
             updates: updates.map(|(is_requested, to)| (to, is_requested)).collect(),
-            stops,
+            stops: merge_stops(runs),
             runs: runs.len(),
             total: Range::of(runs.iter().filter_map(total_time)),
             control_plane: Range::of(runs.iter().filter_map(|run| run.control_plane)),
@@ -269,6 +256,31 @@ impl Report {
     }
 }
 
+/// The stops of all runs, each with the number of runs in which it came. A run stops twice for the same reason if the change did
+/// not help: then no change lets it go on.
+fn merge_stops(runs: &[Rehearsed]) -> Vec<(Stop, usize)> {
+    let mut stops: Vec<(Stop, usize)> = Vec::new();
+    for run in runs {
+        let mut counted = BTreeSet::new();
+        for stop in &run.stops {
+            let is_same = |(known, _): &(Stop, usize)| {
+                (&known.to, &known.phase, &known.cause) == (&stop.to, &stop.phase, &stop.cause)
+            };
+            let index = stops.iter().position(is_same).unwrap_or_else(|| {
+                stops.push((stop.clone(), 0));
+                stops.len() - 1
+            });
+            let (known, count) = &mut stops[index];
+            *count += usize::from(counted.insert(index));
+            known.at = known.at.min(stop.at);
+            if stop.repair.is_none() {
+                known.repair = None;
+            }
+        }
+    }
+    stops
+}
+
 /// The time of a run that completed the update.
 fn total_time(run: &Rehearsed) -> Option<SignedDuration> {
     run.pools.values().chain(&run.control_plane).max().copied().filter(|_| run.is_complete)
@@ -276,4 +288,33 @@ fn total_time(run: &Rehearsed) -> Option<SignedDuration> {
 
 fn cause_json(blamed: &Blamed) -> Value {
     json!({ "kind": blamed.kind, "namespace": blamed.namespace, "name": blamed.name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stop(phase: &str, at: i64) -> Stop {
+        Stop {
+            at: SignedDuration::from_mins(at),
+            to: "4.18.3".to_owned(),
+            phase: phase.to_owned(),
+            waits: String::new(),
+            cause: None,
+            message: String::new(),
+            half_done: String::new(),
+            repair: None,
+            found_at: SignedDuration::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_stop_counts_once_for_each_run() {
+        let run = |stops: Vec<Stop>| Rehearsed { stops, ..Rehearsed::default() };
+        let twice = run(vec![stop("accept", 3), stop("accept", 9), stop("pool worker", 20)]);
+        let merged = merge_stops(&[twice, run(vec![stop("accept", 2)])]);
+        let counts: Vec<(&str, i64, usize)> =
+            merged.iter().map(|(stop, runs)| (stop.phase.as_str(), stop.at.as_mins(), *runs)).collect();
+        assert_eq!(counts, [("accept", 2, 2), ("pool worker", 20, 1)]);
+    }
 }

@@ -91,7 +91,7 @@ impl Features {
         self.0.as_ref().map(Suite::plans).unwrap_or_default()
     }
 
-    /// Returns a result for each scenario, none of which has started.
+    /// Returns a result for each scenario before any of them starts.
     pub(super) fn not_started(&self, seed: u64) -> Vec<ScenarioResult> {
         let not_started = |scenario: steps::ScenarioResult| {
             let ids: Vec<String> = scenario.ids.iter().filter(|id| is_id(id)).cloned().collect();

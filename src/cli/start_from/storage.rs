@@ -45,7 +45,7 @@ impl Storage {
         Err(problem)
     }
 
-    /// Returns an object as it is stored: with defaults.
+    /// Returns the stored object, with defaults.
     pub(super) fn object(&self, resource: &Resource, object: &Object) -> Option<Object> {
         self.server.object(resource, object.namespace(), object.name())
     }

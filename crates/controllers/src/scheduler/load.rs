@@ -10,7 +10,7 @@ use windtunnel_core::{Object, View, pod};
 /// Amounts of resources by name: CPUs in thousandths, others in whole units.
 pub(super) type Amounts = BTreeMap<String, i64>;
 
-/// What the pods of each node take, as far as it is known. A choice of a node needs it of all nodes, and few change in between.
+/// A cache of the load of each node. The scheduler compares all nodes for each pod, and few nodes change in between.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Loads {
     by_node: BTreeMap<String, Load>,
@@ -37,7 +37,7 @@ impl Loads {
     }
 }
 
-/// What the pods of a node take.
+/// The resources and images of the pods on a node.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Load {
     /// The number of pods that have not ended.
@@ -49,7 +49,7 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// What these pods take together.
+    /// Adds up the pods of a node.
     pub(super) fn of<'p>(pods: impl Iterator<Item = &'p Object>) -> Self {
         let mut load = Self::default();
         for pod in pods {

@@ -233,7 +233,7 @@ fn selector_text(selector: &Value) -> String {
         .join(",")
 }
 
-/// The fault because of which a pool cannot be rendered.
+/// The fault that keeps a pool from being rendered.
 fn fault_of(pool: &Object) -> Option<Fault> {
     Fault::from_annotations(pool).flatten().filter(|fault| fault.kind == FaultKind::Degraded)
 }
